@@ -1,0 +1,134 @@
+#pragma once
+#include <taper/small_vector.h>
+#include <taper/tensor.h>
+
+namespace taper {
+
+/// One input of a node: gradients for output `slot` of `node` are sent along it.
+struct Edge {
+  IntrusivePtr<Node> node;
+  std::uint32_t slot = 0;
+  explicit operator bool() const { return bool(node); }
+};
+
+/// Gradients of a node's outputs or inputs, in order. An undefined Tensor stands for a gradient of zero.
+using Gradients = SmallVector<Tensor, 3>;
+
+/// A tensor needed by backward was written to after it was saved.
+struct InplaceConflictError : AutogradError {
+  InplaceConflictError(const std::string& message) : AutogradError(message) {}
+  std::string saved_by;      ///< the operator that saved the tensor
+  std::string saved_as;      ///< which of its arguments or results it was
+  std::string modified_by;   ///< the operator that wrote last
+  std::uint32_t saved_version = 0, current_version = 0;
+};
+
+/// A tensor a node keeps for the backward pass. It holds the memory, the version the memory had, and where the
+/// tensor's gradient goes - never the tensor itself, so that the graph cannot own what owns the graph.
+/// Only ever a member of a Node.
+class Saved {
+ public:
+  Saved(Node* owner, const char* what);
+  Saved(const Saved&) = delete;
+  /// Saves an argument.
+  void operator=(const Tensor& input);
+  /// Saves a result of the owner itself, after set_history.
+  void keep_output(const Tensor& output);
+  bool defined() const { return alias_.defined(); }
+  /// The tensor as it was saved. Throws InplaceConflictError if its memory was written since, AutogradError if an
+  /// earlier backward pass freed it.
+  Tensor get() const;
+  operator Tensor() const { return get(); }
+
+ private:
+  friend class Node;
+  [[noreturn]] void raise_freed() const;
+  [[noreturn]] void raise_conflict() const;
+
+  Node* owner_;
+  const char* what_;  // the argument's name, for messages
+  Saved* next_;       // the owner's other saved tensors
+  Tensor alias_;      // same memory, no history
+  Edge edge_;         // empty for outputs, whose history is the owner
+  std::uint32_t version_ = 0, slot_ = 0;
+  bool is_output_ = false;
+  bool released_ = false;
+};
+
+struct NodeHooks;
+
+/// The backward half of one recorded operation. Receives the gradient of each output and returns the gradient of each
+/// tensor input.
+///
+/// Gradients that arrive may be shared: a rule must not write into them unless is_sole_owner() says it may. A rule may
+/// return a gradient of the shape the result was broadcast to, or of another floating dtype: the engine brings it back.
+class Node : public RefCounted, public Pooled<Node> {
+ public:
+  Node();
+  ~Node() override;
+  virtual Gradients apply(Gradients grads) = 0;
+
+  /// The operator's name.
+  const char* name() const { return name_; }
+  void set_name(const char* n) { name_ = n; }
+
+  const SmallVector<Edge, 2>& edges() const { return edges_; }
+  /// True if tensor input `i` needs a gradient. Valid from save() on.
+  bool wants(std::size_t i) const { return bool(edges_[i]); }
+  void add_edge(Edge e) { edges_.push_back(std::move(e)); }
+  /// Connects one edge per tensor argument, in argument order (one per element of a list, one for an optional tensor
+  /// whether or not it is there); other arguments add nothing.
+  template <class... Args>
+  void connect(const Args&... args) {
+    (connect_one(args), ...);
+  }
+
+  std::uint32_t add_output(TensorSpec spec) {
+    outputs_.push_back(std::move(spec));
+    return std::uint32_t(outputs_.size() - 1);
+  }
+  /// What the gradient of output `slot` must look like.
+  const TensorSpec& output(std::size_t slot) const { return outputs_[slot]; }
+  std::size_t num_outputs() const { return outputs_.size(); }
+
+  /// Grows with time within a thread; the engine runs the newest node first. Sinks of the graph have the largest.
+  std::uint64_t sequence() const { return sequence_; }
+
+  /// Drops the saved tensors; a later read explains what happened.
+  virtual void release_saved() noexcept;
+
+  NodeHooks* hooks() const { return hooks_.get(); }
+  NodeHooks& ensure_hooks();
+
+ protected:
+  static constexpr std::uint64_t kRunFirst = ~std::uint64_t(0);
+  explicit Node(std::uint64_t sequence);
+  void destroy() const noexcept override;  // iterative: a long chain must not overflow the stack
+
+ private:
+  friend class Saved;
+  void connect_one(const Tensor& t);
+  void connect_one(const TensorList& ts) {
+    for (const Tensor& t : ts) connect_one(t);
+  }
+  void connect_one(const std::optional<Tensor>& t) { connect_one(t ? *t : Tensor()); }
+  template <class T>
+  void connect_one(const T&) {}
+
+  const char* name_ = "?";
+  SmallVector<Edge, 2> edges_;
+  SmallVector<TensorSpec, 1> outputs_;
+  Saved* saved_ = nullptr;
+  std::uint64_t sequence_;
+  std::unique_ptr<NodeHooks> hooks_;
+  mutable const Node* next_dead_ = nullptr;
+};
+
+inline Saved::Saved(Node* owner, const char* what) : owner_(owner), what_(what), next_(owner->saved_) {
+  owner->saved_ = this;
+}
+
+/// Whether nobody else can see this tensor or its memory, so that a gradient may be written into.
+inline bool is_sole_owner(const Tensor& t) { return t.use_count() == 1 && t.storage()->use_count() == 1; }
+
+}  // namespace taper

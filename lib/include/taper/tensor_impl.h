@@ -1,0 +1,122 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <taper/dtype.h>
+#include <taper/sizes_and_strides.h>
+#include <taper/storage.h>
+
+namespace taper {
+
+/// What lib knows of gradients: that something may hang here.
+struct AutogradMetaBase {
+  virtual ~AutogradMetaBase() = default;
+};
+
+/// Rare facts about a tensor, allocated when the first of them is set.
+struct ExtraMeta {
+  std::vector<std::string> names;  // one per dimension; "" where a dimension has none
+};
+
+/// How a view came to be: decides whether the base's history is consulted and whether it may be written in place.
+enum class ViewOrigin : std::uint8_t {
+  none,         // not a view
+  grad_mode,    // ordinary view, made while recording was on
+  no_grad,      // made under NoGradGuard: untracked, refused by in-place writes in grad mode
+  multi_output  // one of several results of split, unbind, ...: refused by in-place writes in grad mode
+};
+
+/// Everything about one tensor except its memory. Several impls can share a storage: views, detached copies.
+///
+/// A subclass adds state of its own and overrides both shallow copies, or its state would be lost on detach();
+/// make_tensor<T>() refuses to compile otherwise.
+class TensorImpl : public RefCounted, public Pooled<TensorImpl> {
+ public:
+  TensorImpl(Storage storage, DType dtype, SizesAndStrides geometry, std::int64_t offset = 0);
+  /// A view: same storage; remembers the tensor whose memory it shows, which is never itself a view.
+  TensorImpl(IntrusivePtr<TensorImpl> base, ViewOrigin origin, SizesAndStrides geometry, std::int64_t offset);
+  ~TensorImpl() override;
+
+  const Storage& storage() const noexcept { return storage_; }
+  DType dtype() const noexcept { return dtype_; }
+  Device device() const noexcept { return storage_->device(); }
+  const SizesAndStrides& geometry() const noexcept { return geometry_; }
+  /// First element, counted in elements from the start of the storage.
+  std::int64_t offset() const noexcept { return offset_; }
+  std::int64_t numel() const noexcept { return numel_; }
+  bool is_contiguous() const noexcept { return contiguous_; }
+
+  /// Address of the first element, for kernels; null on meta. Writing through it does not count as a write.
+  void* data() const noexcept {
+    auto* p = static_cast<std::byte*>(storage_->data());
+    return p ? p + std::size_t(offset_) * itemsize(dtype_) : nullptr;
+  }
+
+  /// The backend, plus Autograd when this tensor or the tensor it views has metadata.
+  DispatchKeySet keys() const noexcept {
+    DispatchKeySet k = backend_of(storage_->device());
+    if (autograd_meta_ || (base_ && base_->autograd_meta_)) k = k | DispatchKey::Autograd;
+    return k;
+  }
+
+  // Views
+  const IntrusivePtr<TensorImpl>& base() const noexcept { return base_; }
+  ViewOrigin view_origin() const noexcept { return origin_; }
+  /// Storage version when the view was made.
+  std::uint32_t view_version() const noexcept { return view_version_; }
+  /// Makes a view an ordinary tensor again: detach_().
+  void forget_base() noexcept {
+    base_ = nullptr;
+    origin_ = ViewOrigin::none;
+  }
+
+  AutogradMetaBase* autograd_meta() const noexcept { return autograd_meta_.get(); }
+  void set_autograd_meta(std::unique_ptr<AutogradMetaBase> m) noexcept { autograd_meta_ = std::move(m); }
+
+  ExtraMeta* extra_meta() const noexcept { return extra_meta_.get(); }
+  ExtraMeta& ensure_extra_meta() {
+    if (!extra_meta_) extra_meta_ = std::make_unique<ExtraMeta>();
+    return *extra_meta_;
+  }
+
+  /// A 0-dim tensor that stands for a number in a call: it takes part in promotion by its kind only.
+  bool is_wrapped_number() const noexcept { return wrapped_number_; }
+  void set_wrapped_number() noexcept { wrapped_number_ = true; }
+
+  /// New shape and place in the same storage. Throws if this tensor's metadata is frozen.
+  void set_geometry(SizesAndStrides geometry, std::int64_t offset);
+  /// False: set_geometry, resize_ and set_data throw.
+  void allow_metadata_change(bool allow) noexcept { metadata_change_allowed_ = allow; }
+  bool metadata_change_allowed() const noexcept { return metadata_change_allowed_; }
+
+  /// Same type, state and storage; no autograd identity of its own and no base.
+  virtual IntrusivePtr<TensorImpl> shallow_copy_and_detach(bool allow_metadata_change) const;
+  /// Takes src's storage, shape and dtype and keeps its own autograd identity. Throws if src is of another type.
+  virtual void shallow_copy_from(const TensorImpl& src);
+
+ protected:
+  /// What a subclass calls from its overrides.
+  void copy_metadata_from(const TensorImpl& src);
+
+ private:
+  void release_resources() noexcept override;
+  void refresh() noexcept;
+
+  Storage storage_;
+  std::unique_ptr<AutogradMetaBase> autograd_meta_;  // null until gradients are asked for
+  IntrusivePtr<TensorImpl> base_;                    // null unless a view
+  std::unique_ptr<ExtraMeta> extra_meta_;
+  SizesAndStrides geometry_;
+  std::int64_t offset_ = 0, numel_ = 1;
+  std::uint32_t view_version_ = 0;
+  DType dtype_;
+  ViewOrigin origin_ = ViewOrigin::none;
+  bool contiguous_ = true;
+  bool wrapped_number_ = false;
+  bool metadata_change_allowed_ = true;
+};
+static_assert(sizeof(TensorImpl) <= 192, "TensorImpl grew: every tensor pays for this");
+
+}  // namespace taper
