@@ -32,7 +32,7 @@ enum class ViewOrigin : std::uint8_t {
 ///
 /// A subclass adds state of its own and overrides both shallow copies, or its state would be lost on detach();
 /// make_tensor<T>() refuses to compile otherwise.
-class TensorImpl : public RefCounted, public Pooled<TensorImpl> {
+class TensorImpl : public RefCounted, public Pooled<TensorImpl>, private live::Counted<live::Kind::tensor> {
  public:
   TensorImpl(Storage storage, DType dtype, SizesAndStrides geometry, std::int64_t offset = 0);
   /// A view: same storage; remembers the tensor whose memory it shows, which is never itself a view.

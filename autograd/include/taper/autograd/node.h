@@ -62,7 +62,7 @@ struct NodeHooks;
 ///
 /// Gradients that arrive may be shared: a rule must not write into them unless is_sole_owner() says it may. A rule may
 /// return a gradient of the shape the result was broadcast to, or of another floating dtype: the engine brings it back.
-class Node : public RefCounted, public Pooled<Node> {
+class Node : public RefCounted, public Pooled<Node>, private live::Counted<live::Kind::node> {
  public:
   Node();
   ~Node() override;
