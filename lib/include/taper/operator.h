@@ -208,12 +208,12 @@ class StructuredOp<R(Args...)> : public OpEntry {
   using Record = R(const Args&...);
   using RecordInplace = void(Tensor& self, const Args&...);
 
-  constexpr StructuredOp(const char* name, const char* arguments, Infer* infer)
-      : OpEntry(name, arguments, name), infer_(infer), kind_(OpKind::structured) {}
+  constexpr StructuredOp(const char* name, const char* arguments, Infer* f)
+      : OpEntry(name, arguments, name), infer_(f), kind_(OpKind::structured) {}
   /// With an in-place form, whose name messages and the version counter show.
-  constexpr StructuredOp(const char* name, const char* arguments, Infer* infer, const char* inplace_name,
+  constexpr StructuredOp(const char* name, const char* arguments, Infer* f, const char* inplace_name,
                          OpKind kind = OpKind::pointwise)
-      : OpEntry(name, arguments, inplace_name), infer_(infer), kind_(kind) {}
+      : OpEntry(name, arguments, inplace_name), infer_(f), kind_(kind) {}
 
   R operator()(const Args&... args) const {
     const DispatchKeySet keys = scan(args...);
@@ -335,8 +335,8 @@ class ViewOp : public OpEntry {
  public:
   using Infer = Geometry(const Tensor& self, const Args&...);
   using Record = Tensor(const Tensor& self, const Args&...);
-  constexpr ViewOp(const char* name, const char* arguments, Infer* infer)
-      : OpEntry(name, arguments, name), infer_(infer) {}
+  constexpr ViewOp(const char* name, const char* arguments, Infer* f)
+      : OpEntry(name, arguments, name), infer_(f) {}
 
   Tensor operator()(const Tensor& self, const Args&... args) const {
     const DispatchKeySet keys = scan(self);
@@ -366,8 +366,8 @@ class MultiViewOp : public OpEntry {
  public:
   using Infer = std::vector<Geometry>(const Tensor& self, const Args&...);
   using Record = TensorList(const Tensor& self, const Args&...);
-  constexpr MultiViewOp(const char* name, const char* arguments, Infer* infer)
-      : OpEntry(name, arguments, name), infer_(infer) {}
+  constexpr MultiViewOp(const char* name, const char* arguments, Infer* f)
+      : OpEntry(name, arguments, name), infer_(f) {}
 
   TensorList operator()(const Tensor& self, const Args&... args) const {
     const DispatchKeySet keys = scan(self);
