@@ -1,4 +1,4 @@
-# Language, warnings and sanitizers, the same for every target of this repository.
+# Language, warnings and instrumentation, the same for every target of this repository.
 function(taper_target_defaults target)
   target_compile_features(${target} PRIVATE cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
@@ -7,8 +7,18 @@ function(taper_target_defaults target)
     $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${TAPER_WERROR}>>:-Werror>)
   if(TAPER_SANITIZE)
     target_compile_definitions(${target} PRIVATE TAPER_SANITIZE=1)
-    target_compile_options(${target} PRIVATE -fsanitize=${TAPER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(${target} PRIVATE -fsanitize=${TAPER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+      -Wno-maybe-uninitialized)  # GCC warns of its own instrumentation
     target_link_options(${target} PRIVATE -fsanitize=${TAPER_SANITIZE})
+  endif()
+  if(TAPER_COVERAGE)
+    target_link_options(${target} PRIVATE --coverage)
+    # Loops over elements would run for minutes, and it is the layers above whose lines are counted.
+    if(target STREQUAL "taper_kernels")
+      target_compile_options(${target} PRIVATE -O2)
+    else()
+      target_compile_options(${target} PRIVATE --coverage -fprofile-update=atomic)
+    endif()
   endif()
 endfunction()
 
