@@ -187,24 +187,23 @@ TEST_CASE("a request may be served by a free block up to a quarter larger, which
   if (!memory_is_pooled()) return;
   for (const std::size_t unit : {std::size_t{16} << 10, std::size_t{16} << 20}) {
     empty_cache();
-    // Nothing of the smaller size is free: the two are taken.
-    const DataPtr taken = cpu_allocator().allocate(unit);
     DataPtr larger = cpu_allocator().allocate(unit + unit / 4);
-    const void* address = larger.get();
-    larger.reset();
+    DataPtr too_large = cpu_allocator().allocate(unit + unit / 2);
+    // Whatever else would be free for the requests below is taken.
+    std::vector<DataPtr> taken;
+    for (int i = 0; i < (unit < 1000000 ? 500 : 1); ++i) taken.push_back(cpu_allocator().allocate(unit));
 
+    const void* address = too_large.get();
+    too_large.reset();
+    taken.push_back(cpu_allocator().allocate(unit));
+    REQUIRE(taken.back().get() != address);
+
+    address = larger.get();
+    larger.reset();
     DataPtr block = cpu_allocator().allocate(unit);
     REQUIRE(block.get() == address);
     block.reset();
     REQUIRE(cpu_allocator().allocate(unit + unit / 4).get() == address);
-
-    // Half as much again is too much to give away.
-    block = cpu_allocator().allocate(unit + unit / 2);
-    const void* too_large = block.get();
-    block.reset();
-    const DataPtr hold = cpu_allocator().allocate(unit);
-    REQUIRE(hold.get() == address);
-    REQUIRE(cpu_allocator().allocate(unit).get() != too_large);
   }
 }
 
@@ -544,7 +543,7 @@ TEST_CASE("emptying the cache gives back what no block uses, and nothing else [S
 
   const MemoryStats emptied = memory_stats();
   if (memory_is_pooled()) {
-    REQUIRE(full.reserved_bytes > before.reserved_bytes + (30 << 20));
+    REQUIRE(full.reserved_bytes >= before.reserved_bytes + (15 << 20));
     REQUIRE(emptied.system_frees > full.system_frees);
   }
   REQUIRE(emptied.reserved_bytes <= before.reserved_bytes + (2 << 20));
