@@ -5,6 +5,7 @@
 #include <algorithm>
 
 // GCC's AVX-512 intrinsics read a deliberately undefined register, which it then warns of in every caller.
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 // Threads are ours alone: Eigen would decide by the thread count how to cut.
 #define EIGEN_DONT_PARALLELIZE
