@@ -51,7 +51,7 @@ TEST_CASE("nested parallel work stays on its thread, and SerialScope keeps work 
   std::atomic<int> strangers{0}, total{0};
   parallel_for(0, 8, 1, [&](std::int64_t, std::int64_t) {
     const auto outer = std::this_thread::get_id();
-    CHECK_NOTHROW(available_threads());
+    if (available_threads() != 1) ++strangers;
     parallel_for(0, 100, 1, [&](std::int64_t b, std::int64_t e) {
       if (std::this_thread::get_id() != outer) ++strangers;
       total += static_cast<int>(e - b);
