@@ -31,6 +31,9 @@ template <>
 inline constexpr bool is_plain_argument<Scalar> = true;
 template <>
 inline constexpr bool is_plain_argument<IntVec> = true;
+/// Borrowed for the length of the call: a rule copies what it needs later.
+template <>
+inline constexpr bool is_plain_argument<IntSpan> = true;
 template <class T>
 inline constexpr bool is_plain_argument<std::optional<T>> = is_plain_argument<T>;
 template <class T, std::size_t N>
