@@ -3,20 +3,20 @@
 
 #include <cstdio>
 
-#if __has_include("tensor.h") || __has_include("lib/tensor.cpp") || __has_include("view_rebase.h") || \
-    __has_include("cpu/parallel.h") || __has_include(<Eigen/Core>)
-#error "Taper put more than <taper/...> on the include path of its user"
+// Only <taper/...> is on the include path: no header by its bare name, nothing private, nothing of a dependency.
+#if __has_include("tensor.h")
+#error "lib/include/taper is on the include path"
+#elif __has_include("cpu/parallel.h") || __has_include("rules/rules.h")
+#error "a private folder is on the include path"
+#elif __has_include(<Eigen/Core>)
+#error "Eigen is on the include path"
 #endif
 
 int main() {
   taper::manual_seed(1);
   taper::nn::Linear layer(3, 2);
-  taper::Tensor x = taper::ones({4, 3});
-  taper::Tensor loss = taper::sum(taper::relu(layer.forward(x)));
+  taper::Tensor loss = taper::sum(taper::relu(layer.forward(taper::ones({4, 3}))));
   loss.backward();
-
-  taper::Tensor expected = taper::sum(x, {0});
-  std::printf("taper: loss %.4f, gradient of %lld weights\n", loss.item<float>(),
-              static_cast<long long>(layer.weight.grad().numel()));
-  return layer.weight.grad().defined() && expected.numel() == 3 ? 0 : 1;
+  std::printf("loss %.4f\n", loss.item<float>());
+  return layer.weight.grad().sizes() == layer.weight.sizes() ? 0 : 1;
 }
