@@ -1,0 +1,12 @@
+#pragma once
+#include <taper/tensor.h>
+
+namespace taper::cpu_kernels {
+
+/// dst[...] = src broadcast to dst's shape and converted to its dtype. The two must not share memory, unless they are
+/// the same elements in the same order.
+void copy_elements(const Tensor& dst, const Tensor& src);
+/// dst[...] = value, converted.
+void fill_elements(const Tensor& dst, Scalar value);
+
+}  // namespace taper::cpu_kernels
