@@ -228,7 +228,7 @@ class StructuredOp<R(Args...)> : public OpEntry {
   }
   R below_autograd(const Args&... args) const {
     R out = detail::allocate(infer_(args...));
-    run(out, args...);
+    compute(out, args...);
     return out;
   }
 
@@ -265,6 +265,17 @@ class StructuredOp<R(Args...)> : public OpEntry {
     return out;
   }
 
+  /// Runs the kernel into an `out` that exists, as below_autograd does, without counting a write.
+  void compute(R& out, const Args&... args) const {
+    const Device device = detail::device_of(out);
+    if (device.is_meta()) return;
+    ensure_kernels();
+    Kernel* k = kernels_[unsigned(backend_of(device))];
+    if (!k) [[unlikely]]
+      raise_no_kernel(device);
+    k(out, args...);
+  }
+
   Spec infer(const Args&... args) const { return infer_(args...); }
   OpKind kind() const { return kind_; }
   void set_kernel(DispatchKey backend, Kernel* k) {
@@ -277,30 +288,21 @@ class StructuredOp<R(Args...)> : public OpEntry {
   }
 
  private:
-  void run(R& out, const Args&... args) const {
-    const Device device = detail::device_of(out);
-    if (device.is_meta()) return;
-    ensure_kernels();
-    Kernel* k = kernels_[unsigned(backend_of(device))];
-    if (!k) [[unlikely]]
-      raise_no_kernel(device);
-    k(out, args...);
-  }
   void write(Tensor& self, const char* writer, const Args&... args) const {
     self.impl()->storage()->bump_version(writer);
     if (kind_ == OpKind::pointwise) {
       if ((detail::is_clobbered(self, args) || ...)) [[unlikely]]
-        run(self, detail::unclobbered(self, args)...);
+        compute(self, detail::unclobbered(self, args)...);
       else
-        run(self, args...);
+        compute(self, args...);
       return;
     }
     const TensorSpec want = infer_(args...);
     if (want.dtype == self.dtype() && want.geometry == self.impl()->geometry() &&
         !(detail::shares_memory(self, args) || ...))
-      return run(self, args...);
+      return compute(self, args...);
     Tensor result = empty(want);
-    run(result, args...);
+    compute(result, args...);
     detail::copy_into(self, result);
   }
   void refuse_to_lose_gradients_out(const Tensor& out, const Args&... args) const {
@@ -396,8 +398,11 @@ class MultiViewOp : public OpEntry {
 };
 
 namespace detail {
-/// Whether gradients are asked of t; set by the autograd layer before any tensor can have the Autograd key.
+// What lib asks of the autograd layer, which sets these before any tensor can have the Autograd key.
+/// Whether gradients are asked of t.
 extern bool (*requires_grad_hook)(const Tensor& t);
+/// How a tensor's place in the graph prints: ", grad_fn=<mul>", ", requires_grad=true" or nothing.
+extern std::string (*describe_gradient_hook)(const Tensor& t);
 }  // namespace detail
 
 }  // namespace taper

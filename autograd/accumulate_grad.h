@@ -1,0 +1,22 @@
+#pragma once
+#include <mutex>
+
+#include <taper/autograd/node.h>
+
+namespace taper {
+
+/// The sink of the graph for one leaf. The leaf owns it; it only watches the leaf, so a leaf that died before the
+/// backward pass is simply skipped.
+class AccumulateGrad final : public Node {
+ public:
+  explicit AccumulateGrad(const Tensor& leaf);
+  Gradients apply(Gradients grads) override;
+  /// The leaf, or undefined once it is gone.
+  Tensor leaf() const;
+
+ private:
+  WeakPtr<TensorImpl> leaf_;
+  std::mutex mutex_;  // several backward passes may reach the leaf at once
+};
+
+}  // namespace taper

@@ -1,0 +1,150 @@
+#include <taper/autograd/autograd_meta.h>
+
+#include <mutex>
+
+#include <taper/autograd/hooks.h>
+#include <taper/autograd/record.h>
+
+#include "accumulate_grad.h"
+#include "rules/rules.h"
+#include "view_rebase.h"
+
+namespace taper {
+
+AutogradMeta::~AutogradMeta() {
+  if (Node* a = accumulator.load(std::memory_order_acquire)) a->release();
+}
+
+AutogradMeta& ensure_meta(const Tensor& t) {
+  if (!meta_of(t)) t.impl()->set_autograd_meta(std::make_unique<AutogradMeta>());
+  return *meta_of(t);
+}
+
+AccumulateGrad::AccumulateGrad(const Tensor& leaf) : Node(kRunFirst), leaf_(leaf.impl_ptr()) {
+  set_name("accumulate_grad");
+  add_output(leaf.spec());
+}
+
+Tensor AccumulateGrad::leaf() const {
+  auto impl = leaf_.lock();
+  return impl ? Tensor(std::move(impl)) : Tensor();
+}
+
+Gradients AccumulateGrad::apply(Gradients grads) {
+  const Tensor target = leaf();
+  if (!target.defined()) return {};
+  Tensor g = std::move(grads[0]);
+  const std::lock_guard lock(mutex_);
+  Tensor& total = ensure_meta(target).grad;
+  if (!total.defined()) {
+    // Another leaf may have received the same tensor, and a shared or overlapping grad() would surprise whoever scales
+    // it in place; recorded gradients keep their history.
+    const bool ours = is_sole_owner(g) && g.is_contiguous();
+    if (GradMode::is_enabled())
+      total = ours ? std::move(g) : g.clone();
+    else
+      total = ours ? std::move(g) : g.detach().clone();
+  } else if (GradMode::is_enabled()) {
+    total = total.add(g);
+  } else {
+    total.add_(g);  // whoever holds grad() sees it grow, as in PyTorch
+  }
+  return {};
+}
+
+Edge gradient_edge(const Tensor& t) {
+  if (!t.impl()->keys().has(DispatchKey::Autograd)) return {};
+  if (auto fn = t.grad_fn()) return {std::move(fn), meta_of(t)->slot};
+  AutogradMeta* m = meta_of(t);
+  if (!m || !m->requires_grad) return {};
+  if (Node* made = m->accumulator.load(std::memory_order_acquire)) return {IntrusivePtr<Node>(made), 0};
+  IntrusivePtr<Node> fresh = make_intrusive<AccumulateGrad>(t);
+  Node* expected = nullptr;
+  if (m->accumulator.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel)) fresh->retain();
+  else fresh = IntrusivePtr<Node>(expected);
+  return {std::move(fresh), 0};
+}
+
+void set_history(const Tensor& t, const IntrusivePtr<Node>& node) {
+  const std::uint32_t slot = node->add_output(t.spec());
+  if (!is_floating(t.dtype())) return;  // e.g. indices: a result without a gradient
+  AutogradMeta& m = ensure_meta(t);
+  m.grad_fn = node;
+  m.slot = slot;
+  m.view_version = t.version();
+}
+
+namespace {
+/// Tensors that retain their gradient keep doing so under their new history.
+void move_retained(const Tensor& t) {
+  if (AutogradMeta* m = meta_of(t); m && m->retains_grad) {
+    m->retains_grad = false;
+    t.retain_grad();
+  }
+}
+}  // namespace
+
+void rebase_history(const Tensor& self, const IntrusivePtr<Node>& node) {
+  const IntrusivePtr<TensorImpl>& base_impl = self.impl()->base();
+  if (!base_impl) {
+    set_history(self, node);
+    return move_retained(self);
+  }
+  const Tensor base(base_impl);
+  node->add_output(self.spec());
+  set_history(base, make_intrusive<WriteThroughView>(base, self, node));
+  move_retained(base);
+  self.grad_fn();  // the view's own history is rebuilt from the base's new one
+  move_retained(self);
+}
+
+Tensor with_history(Tensor t, const Edge& edge) {
+  AutogradMeta& m = ensure_meta(t);
+  m.grad_fn = edge.node;
+  m.slot = edge.slot;
+  m.view_version = t.version();
+  return t;
+}
+
+Tensor copy_with_history(const Tensor& t) {
+  const Edge edge = gradient_edge(t);
+  Tensor copy = t.detach().clone();
+  return edge ? with_history(std::move(copy), edge) : copy;
+}
+
+void check_inplace(const Tensor& self, const char* op) {
+  const IntrusivePtr<TensorImpl>& base = self.impl()->base();
+  constexpr const char* kRemedy =
+      "; wrap the update in NoGradGuard, or use the form without the underscore to get a new tensor";
+  if (base) {
+    switch (self.impl()->view_origin()) {
+      case ViewOrigin::no_grad:
+        raise<AutogradError>(op, ": this view (", self.spec(), ") was made under NoGradGuard, so its base cannot be told ",
+                             "about the write; make the view and write to it both inside or both outside NoGradGuard");
+      case ViewOrigin::multi_output:
+        raise<AutogradError>(op, ": this view (", self.spec(), ") is one of several results of one call (split, chunk, "
+                             "unbind), which may not be written in place; use narrow() or select() to take one view");
+      default:
+        break;
+    }
+    const Tensor root(base);
+    check<AutogradError>(!(root.requires_grad() && root.is_leaf()), op, ": cannot write into a view of a leaf that "
+                         "requires grad (", root.spec(), "): the value its gradient refers to would be lost", kRemedy);
+  }
+  check<AutogradError>(!(self.requires_grad() && self.is_leaf()), op, ": cannot write into a leaf that requires grad (",
+                       self.spec(), "): the value its gradient refers to would be lost", kRemedy);
+}
+
+void ensure_rules() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    detail::requires_grad_hook = [](const Tensor& t) { return t.requires_grad(); };
+    detail::describe_gradient_hook = [](const Tensor& t) -> std::string {
+      if (const auto fn = t.grad_fn()) return std::string(", grad_fn=<") + fn->name() + ">";
+      return t.requires_grad() ? ", requires_grad=true" : "";
+    };
+    install_rules();
+  });
+}
+
+}  // namespace taper

@@ -1,0 +1,22 @@
+#pragma once
+
+namespace taper {
+
+// One install function per family of operators, each in the file of that name.
+void install_pointwise_rules();
+void install_reduce_rules();
+void install_softmax_rules();
+void install_matmul_rules();
+void install_loss_rules();
+void install_view_rules();
+void install_index_rules();
+void install_join_rules();
+void install_conv_rules();
+void install_pool_rules();
+void install_norm_rules();
+void install_dropout_rules();
+
+/// All of them.
+void install_rules();
+
+}  // namespace taper

@@ -1,0 +1,148 @@
+#include <mutex>
+
+#include <taper/autograd/autograd_meta.h>
+#include <taper/autograd/engine.h>
+#include <taper/autograd/hooks.h>
+
+#include "view_rebase.h"
+
+namespace taper {
+namespace {
+
+/// Guards the histories of views while they are rebuilt: a const method may do so, on two threads at once.
+std::mutex& rebuild_mutex(const TensorImpl* t) {
+  static std::mutex mutexes[16];
+  return mutexes[(reinterpret_cast<std::uintptr_t>(t) >> 6) % 16];
+}
+
+/// Whether t is a view whose memory was written since its own history was recorded, and its base has one to rebuild
+/// it from.
+bool must_rebuild(const Tensor& t, const AutogradMeta* m) {
+  const TensorImpl& impl = *t.impl();
+  if (!impl.base() || impl.view_origin() == ViewOrigin::none) return false;
+  const std::uint32_t known = m && m->grad_fn ? m->view_version : std::max(impl.view_version(), m ? m->view_version : 0);
+  return impl.storage()->version() != known && Tensor(impl.base()).requires_grad();
+}
+
+}  // namespace
+
+Tensor& Tensor::requires_grad_(bool on) {
+  check<AutogradError>(!on || is_floating(dtype()), "requires_grad_: only floating tensors have gradients, this one is ",
+                       spec(), "; convert with x.to(taper::float32) first");
+  check<AutogradError>(on || is_leaf(), "requires_grad_: this tensor is the result of ", grad_fn() ? grad_fn()->name() : "",
+                       " and cannot be told to stop requiring grad; use x.detach()");
+  ensure_rules();  // the only door into autograd: no tensor needs a rule before some tensor passed here
+  if (on)
+    ensure_meta(*this).requires_grad = true;
+  else if (AutogradMeta* m = meta_of(*this))
+    m->requires_grad = false;
+  return *this;
+}
+
+bool Tensor::requires_grad() const {
+  const TensorImpl& impl = get();
+  if (!impl.keys().has(DispatchKey::Autograd)) return false;
+  const AutogradMeta* m = meta_of(*this);
+  if (m && (m->requires_grad || m->grad_fn)) return true;
+  return impl.view_origin() != ViewOrigin::no_grad && must_rebuild(*this, m) && is_floating(impl.dtype());
+}
+
+IntrusivePtr<Node> Tensor::grad_fn() const {
+  const TensorImpl& impl = get();
+  AutogradMeta* m = meta_of(*this);
+  if (!impl.base()) return m ? m->grad_fn : nullptr;
+
+  const std::lock_guard lock(rebuild_mutex(&impl));
+  m = meta_of(*this);
+  if (!must_rebuild(*this, m)) return m ? m->grad_fn : nullptr;
+  check<AutogradError>(impl.view_origin() == ViewOrigin::grad_mode, "this view (", spec(), ") was made ",
+                       impl.view_origin() == ViewOrigin::no_grad ? "under NoGradGuard"
+                                                                 : "as one of several results of one call",
+                       ", and ", impl.storage()->last_writer(), "() has since written to its memory through another "
+                       "tensor, so its history cannot be told; make the view after the write");
+  auto node = make_intrusive<ViewOfBase>(Tensor(impl.base()), *this);
+  set_history(*this, node);
+  return node;
+}
+
+std::uint32_t Tensor::output_nr() const {
+  const AutogradMeta* m = meta_of(*this);
+  return m ? m->slot : 0;
+}
+
+bool Tensor::is_leaf() const { return !requires_grad() || !grad_fn(); }
+
+Tensor Tensor::grad() const {
+  const AutogradMeta* m = static_cast<AutogradMeta*>(get().autograd_meta());
+  return m ? m->grad : Tensor();
+}
+
+void Tensor::set_grad(const Tensor& g) {
+  if (g.defined()) {
+    check<AutogradError>(!g.is_same(*this), "set_grad: a tensor cannot be its own gradient; pass a copy");
+    check<ShapeError>(g.sizes() == sizes(), "set_grad: the gradient is ", g.spec(), " but the tensor is ", spec());
+    check<DTypeError>(g.dtype() == dtype(), "set_grad: the gradient is ", g.spec(), " but the tensor is ", spec());
+    check<DeviceError>(g.device() == device(), "set_grad: the gradient is ", g.spec(), " but the tensor is ", spec());
+    ensure_rules();
+  } else if (!get().autograd_meta()) {
+    return;
+  }
+  ensure_meta(*this).grad = g;
+}
+
+void Tensor::zero_grad(bool set_to_none) {
+  AutogradMeta* m = static_cast<AutogradMeta*>(get().autograd_meta());
+  if (!m || !m->grad.defined()) return;
+  if (set_to_none) {
+    m->grad = {};
+    return;
+  }
+  if (m->grad.grad_fn()) m->grad = m->grad.detach();
+  const NoGradGuard no_grad;
+  m->grad.zero_();
+}
+
+void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph,
+                      const TensorList& inputs) const {
+  autograd::backward({*this}, {gradient}, {retain_graph, create_graph, inputs});
+}
+
+void Tensor::retain_grad() const {
+  check<AutogradError>(requires_grad(), "retain_grad: this tensor (", spec(), ") does not require grad");
+  if (is_leaf() || meta_of(*this)->retains_grad) return;
+  const Edge edge = gradient_edge(*this);
+  edge.node->ensure_hooks().retained.push_back({edge.slot, WeakPtr<TensorImpl>(impl_)});
+  meta_of(*this)->retains_grad = true;
+}
+
+bool Tensor::retains_grad() const {
+  const AutogradMeta* m = static_cast<AutogradMeta*>(get().autograd_meta());
+  return m && m->retains_grad;
+}
+
+void Tensor::set_data(const Tensor& src) {
+  check<AutogradError>(get().metadata_change_allowed(), "set_data: the shape of this tensor is frozen: it shares memory "
+                       "with another by detach(); clone() it first");
+  AutogradMeta* m = meta_of(*this);
+  check<DTypeError>(!(m && m->requires_grad) || is_floating(src.dtype()), "set_data: a tensor that requires grad (",
+                    spec(), ") cannot take ", src.spec(), ": only floating tensors have gradients");
+  impl_->shallow_copy_from(*src.impl());
+  impl_->forget_base();
+  // The accumulator describes the old shape and dtype; the next use makes another.
+  if (m)
+    if (Node* old = m->accumulator.exchange(nullptr, std::memory_order_acq_rel)) old->release();
+}
+
+Tensor& Tensor::detach_() {
+  check<AutogradError>(!is_view(), "detach_: a view (", spec(), ") cannot be cut off in place, its base has a history "
+                       "too; use x.detach()");
+  if (AutogradMeta* m = meta_of(*this)) {
+    m->grad_fn = nullptr;
+    m->slot = 0;
+    m->requires_grad = false;
+    m->retains_grad = false;
+  }
+  return *this;
+}
+
+}  // namespace taper

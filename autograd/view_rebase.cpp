@@ -1,0 +1,40 @@
+#include "view_rebase.h"
+
+#include <taper/factory.h>
+
+namespace taper {
+
+ViewPlacement placement(const Tensor& base, const Tensor& view) {
+  return {base.spec(), view.impl()->geometry(), view.storage_offset() - base.storage_offset()};
+}
+
+WriteThroughView::WriteThroughView(const Tensor& base, const Tensor& view, IntrusivePtr<Node> writer)
+    : place_(placement(base, view)), writer_(std::move(writer)) {
+  set_name(writer_->name());
+  connect(base);  // as it was before the write
+  for (std::size_t i = 1; i < writer_->edges().size(); ++i) add_edge(writer_->edges()[i]);
+}
+
+Gradients WriteThroughView::apply(Gradients grads) {
+  // A tensor laid out like the base, and the same view of it, so that writing to the part writes to the whole.
+  Tensor whole = empty(place_.base);
+  whole.copy_(grads[0]);
+  Tensor part = whole.as_strided(place_.view.sizes(), place_.view.strides(), place_.shift);
+  Gradients in = writer_->apply({part.clone()});
+  if (!in.empty() && in[0].defined())
+    part.copy_(in[0]);
+  else
+    part.zero_();
+  in.resize(edges().size());
+  in[0] = wants(0) ? whole : Tensor();
+  return in;
+}
+
+ViewOfBase::ViewOfBase(const Tensor& base, const Tensor& view) : place_(placement(base, view)) {
+  set_name("view");
+  connect(base);
+}
+
+Gradients ViewOfBase::apply(Gradients grads) { return {place_view(grads[0], place_)}; }
+
+}  // namespace taper

@@ -1,0 +1,34 @@
+#pragma once
+// What happens to the graph when memory that several tensors can see is written in place.
+#include <taper/autograd/autograd_meta.h>
+#include <taper/ops/view.h>
+
+namespace taper {
+
+/// How a view sits in its base, without keeping either alive.
+ViewPlacement placement(const Tensor& base, const Tensor& view);
+
+/// Replaces the base's history after a write through a view: outside the view gradients pass through, inside they go
+/// through the operation that wrote.
+class WriteThroughView final : public Node {
+ public:
+  WriteThroughView(const Tensor& base, const Tensor& view, IntrusivePtr<Node> writer);
+  Gradients apply(Gradients grads) override;
+  void release_saved() noexcept override { writer_->release_saved(); }
+
+ private:
+  ViewPlacement place_;
+  IntrusivePtr<Node> writer_;
+};
+
+/// History of a view rebuilt from its base's after the memory was written.
+class ViewOfBase final : public Node {
+ public:
+  ViewOfBase(const Tensor& base, const Tensor& view);
+  Gradients apply(Gradients grads) override;
+
+ private:
+  ViewPlacement place_;
+};
+
+}  // namespace taper

@@ -1,0 +1,123 @@
+#include <taper/operator.h>
+
+#include <mutex>
+
+namespace taper {
+
+void ensure_kernels() {
+  static constinit std::atomic<bool> ready{false};
+  if (ready.load(std::memory_order_acquire)) [[likely]]
+    return;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    install_kernels();
+    ready.store(true, std::memory_order_release);
+  });
+}
+
+namespace {
+/// The i-th of "self, other"; a list argument stands for all tensors from its place on.
+std::string argument_name(std::string_view arguments, std::size_t i) {
+  std::size_t begin = 0;
+  for (; i > 0; --i) {
+    const std::size_t comma = arguments.find(',', begin);
+    if (comma == std::string_view::npos) return std::string(arguments.substr(begin));
+    begin = comma + 2;
+  }
+  return std::string(arguments.substr(begin, arguments.find(',', begin) - begin));
+}
+}  // namespace
+
+void OpEntry::raise_no_kernel(Device device) const {
+  raise<NotImplementedError>(name(), ": no kernel for ", device, " in this build");
+}
+
+void OpEntry::check_operands(const TensorList& operands) const {
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    check<ValueError>(operands[i].defined(), name(), ": argument '", argument_name(arguments_, i),
+                      "' is an undefined tensor; give it a value, for example taper::zeros({2, 3})");
+  const Tensor* first = nullptr;  // whose device decides: not a 0-dim cpu tensor
+  for (const Tensor& t : operands)
+    if (!first && !(t.device().is_cpu() && t.dim() == 0)) first = &t;
+  if (!first) return;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Tensor& t = operands[i];
+    if (t.device() == first->device() || (t.device().is_cpu() && t.dim() == 0)) continue;
+    std::string all;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      if (k) all += ", ";
+      all += argument_name(arguments_, k) + ' ';
+      append_to(all, operands[k]);
+    }
+    raise<DeviceError>(name(), ": argument '", argument_name(arguments_, i), "' is on ", t.device(),
+                       " but the others are on ", first->device(), " (", all,
+                       "); move it with x.to(other.device())");
+  }
+}
+
+void OpEntry::refuse_if_tracked(const Tensor& t) const {
+  if (!detail::requires_grad_hook || !t.impl()->keys().has(DispatchKey::Autograd) || !detail::requires_grad_hook(t))
+    return;
+  raise<AutogradError>(name(), ": has no derivative in this form, but an argument (", t.spec(),
+                       ") requires grad; call it on x.detach() or inside a NoGradGuard");
+}
+
+Tensor wrapped_number(Scalar value) {
+  Tensor t = empty(TensorSpec{{}, value.dtype(), cpu});
+  void* p = t.impl()->data();
+  switch (value.dtype()) {
+    case DType::bool_:
+      *static_cast<bool*>(p) = value.to<bool>();
+      break;
+    case DType::int64:
+      *static_cast<std::int64_t*>(p) = value.to<std::int64_t>();
+      break;
+    default:
+      *static_cast<double*>(p) = value.to<double>();
+  }
+  t.impl()->set_wrapped_number();
+  return t;
+}
+
+namespace detail {
+
+constinit bool (*requires_grad_hook)(const Tensor& t) = nullptr;
+constinit std::string (*describe_gradient_hook)(const Tensor& t) = nullptr;
+
+void check_destination(const char* op, const char* functional, const TensorSpec& want, const Tensor& self) {
+  check<ShapeError>(want.sizes() == self.sizes(), op, ": the result has shape ", want.sizes(),
+                    " but the tensor written to is ", self.spec(), "; ", functional,
+                    "() without the underscore returns a new tensor");
+  check<DTypeError>(can_cast(want.dtype, self.dtype()), op, ": the result is ", want.dtype,
+                    ", which cannot be stored in the ", self.spec(), " written to; convert with x.to(taper::",
+                    want.dtype, ") first, or use ", functional, "() without the underscore");
+  check<ShapeError>(!overlaps_itself(self), op, ": the tensor written to (", self.spec(), " with strides ",
+                    self.strides(), ") shows one memory location as several elements; clone() it first");
+}
+
+void prepare_out(const char* op, const TensorSpec& want, Tensor& out) {
+  check<DeviceError>(out.device() == want.device, op, ": out is on ", out.device(), " but the result is on ",
+                     want.device, "; make out there with empty(sizes, {.device = ...})");
+  if (out.sizes() != want.sizes() && out.numel() == 0) {
+    check<DTypeError>(can_cast(want.dtype, out.dtype()), op, ": the result is ", want.dtype,
+                      ", which cannot be stored in out, ", out.spec());
+    out.resize_(want.sizes());
+  }
+  check<ShapeError>(out.sizes() == want.sizes(), op, ": out is ", out.spec(), " but the result has shape ",
+                    want.sizes(), "; pass an empty tensor to have it resized");
+  check_destination(op, op, want, out);
+}
+
+Tensor make_view(const Tensor& self, Geometry g, bool several) {
+  const TensorImpl& from = *self.impl();
+  ViewOrigin origin = !GradMode::is_enabled() ? ViewOrigin::no_grad
+                      : several               ? ViewOrigin::multi_output
+                                              : ViewOrigin::grad_mode;
+  if (from.base() && origin == ViewOrigin::grad_mode) origin = from.view_origin();  // a view of a view inherits the mark
+  const auto& base = from.base() ? from.base() : self.impl_ptr();
+  auto view = make_intrusive<TensorImpl>(base, origin, std::move(g.shape), g.offset);
+  return Tensor(std::move(view));
+}
+
+}  // namespace detail
+}  // namespace taper

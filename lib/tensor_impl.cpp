@@ -1,0 +1,74 @@
+#include <taper/tensor_impl.h>
+
+#include <typeinfo>
+
+namespace taper {
+
+TensorImpl::TensorImpl(Storage storage, DType dtype, SizesAndStrides geometry, std::int64_t offset)
+    : storage_(std::move(storage)), geometry_(std::move(geometry)), offset_(offset), dtype_(dtype) {
+  refresh();
+}
+
+TensorImpl::TensorImpl(IntrusivePtr<TensorImpl> base, ViewOrigin origin, SizesAndStrides geometry, std::int64_t offset)
+    : storage_(base->storage_),
+      base_(std::move(base)),
+      geometry_(std::move(geometry)),
+      offset_(offset),
+      view_version_(storage_->version()),
+      dtype_(base_->dtype_),
+      origin_(origin) {
+  refresh();
+}
+
+TensorImpl::~TensorImpl() = default;
+
+void TensorImpl::release_resources() noexcept {
+  autograd_meta_ = nullptr;
+  extra_meta_ = nullptr;
+  base_ = nullptr;
+  storage_ = nullptr;
+}
+
+void TensorImpl::refresh() noexcept {
+  const IntSpan sizes = geometry_.sizes(), strides = geometry_.strides();
+  std::int64_t n = 1;
+  bool dense = true;
+  for (std::size_t d = sizes.size(); d-- > 0;) {
+    if (sizes[d] != 1) dense &= strides[d] == n;
+    n *= sizes[d];
+  }
+  numel_ = n;
+  contiguous_ = dense || n == 0;
+}
+
+void TensorImpl::set_geometry(SizesAndStrides geometry, std::int64_t offset) {
+  check<AutogradError>(metadata_change_allowed_, "set_geometry: the shape of this tensor is frozen: it shares memory ",
+                       "with another by detach(); clone() it first");
+  geometry_ = std::move(geometry);
+  offset_ = offset;
+  refresh();
+}
+
+void TensorImpl::copy_metadata_from(const TensorImpl& src) {
+  storage_ = src.storage_;
+  geometry_ = src.geometry_;
+  offset_ = src.offset_;
+  dtype_ = src.dtype_;
+  extra_meta_ = src.extra_meta_ ? std::make_unique<ExtraMeta>(*src.extra_meta_) : nullptr;
+  refresh();
+}
+
+IntrusivePtr<TensorImpl> TensorImpl::shallow_copy_and_detach(bool allow_change) const {
+  auto copy = make_intrusive<TensorImpl>(storage_, dtype_, geometry_, offset_);
+  if (extra_meta_) copy->extra_meta_ = std::make_unique<ExtraMeta>(*extra_meta_);
+  copy->metadata_change_allowed_ = allow_change;
+  return copy;
+}
+
+void TensorImpl::shallow_copy_from(const TensorImpl& src) {
+  check(typeid(*this) == typeid(src), "set_data: the two tensors are of different kinds (", typeid(*this).name(),
+        " and ", typeid(src).name(), ")");
+  copy_metadata_from(src);
+}
+
+}  // namespace taper
