@@ -1,6 +1,7 @@
 #include "view_rebase.h"
 
 #include <taper/factory.h>
+#include <taper/operator.h>
 
 namespace taper {
 
@@ -35,6 +36,6 @@ ViewOfBase::ViewOfBase(const Tensor& base, const Tensor& view) : place_(placemen
   connect(base);
 }
 
-Gradients ViewOfBase::apply(Gradients grads) { return {place_view(grads[0], place_)}; }
+Gradients ViewOfBase::apply(Gradients grads) { return {ops::place_view(grads[0], place_)}; }
 
 }  // namespace taper

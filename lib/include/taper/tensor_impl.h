@@ -62,7 +62,11 @@ class TensorImpl : public RefCounted, public Pooled<TensorImpl>, private live::C
   }
 
   // Views
-  const IntrusivePtr<TensorImpl>& base() const noexcept { return base_; }
+  /// The tensor this one views; null if it is not a view, or if the base has since taken other memory by set_data().
+  const IntrusivePtr<TensorImpl>& base() const noexcept {
+    static constinit const IntrusivePtr<TensorImpl> none;
+    return base_ && base_->storage_ == storage_ ? base_ : none;
+  }
   ViewOrigin view_origin() const noexcept { return origin_; }
   /// Storage version when the view was made.
   std::uint32_t view_version() const noexcept { return view_version_; }

@@ -1,0 +1,7 @@
+#include "rules.h"
+
+namespace taper {
+
+void install_rules() { install_view_rules(); }
+
+}  // namespace taper
