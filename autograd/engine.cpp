@@ -25,7 +25,7 @@ struct Task {
   bool needed = true;         // whether to run it: something it leads to was asked for
   bool delivered = false;     // whether any gradient has arrived
   bool queued = false;
-  SmallVector<Tensor, 1> grads;
+  SmallVector<Tensor, 1> grads{};
 };
 
 /// Node -> dense index, by open addressing.

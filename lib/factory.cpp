@@ -5,7 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include <taper/ops/pointwise.h>
+#include <taper/operator.h>
+#include <taper/ops/copy.h>
 
 namespace taper {
 namespace {
@@ -60,7 +61,7 @@ Tensor filled(Tensor t, Scalar value) {
     if (t.numel()) std::memset(t.impl()->data(), 0, t.nbytes());
     return t;
   }
-  detail::fill_new(t, value);
+  ops::fill.compute(t, t, value);
   return t;
 }
 

@@ -81,8 +81,8 @@ Tensor wrapped_number(Scalar value) {
 
 namespace detail {
 
-constinit bool (*requires_grad_hook)(const Tensor& t) = nullptr;
-constinit std::string (*describe_gradient_hook)(const Tensor& t) = nullptr;
+bool (*requires_grad_hook)(const Tensor& t) = nullptr;
+std::string (*describe_gradient_hook)(const Tensor& t) = nullptr;
 
 void check_destination(const char* op, const char* functional, const TensorSpec& want, const Tensor& self) {
   check<ShapeError>(want.sizes() == self.sizes(), op, ": the result has shape ", want.sizes(),

@@ -5,15 +5,15 @@ namespace taper {
 
 struct BackwardOptions {
   /// Keep saved tensors for another pass; absent: as create_graph.
-  std::optional<bool> retain_graph;
+  std::optional<bool> retain_graph = {};
   /// Record the backward pass itself, for second derivatives.
   bool create_graph = false;
   /// Accumulate into these tensors only; empty: into every leaf that is reached.
-  TensorList inputs;
+  TensorList inputs = {};
 };
 
 struct GradOptions {
-  std::optional<bool> retain_graph;
+  std::optional<bool> retain_graph = {};
   bool create_graph = false;
   /// An input that the outputs do not depend on gives an undefined tensor instead of an error.
   bool allow_unused = false;
