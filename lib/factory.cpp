@@ -134,9 +134,12 @@ Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& o) {
     n = std::int64_t(count);
   } else {
     const std::int64_t ia = start.to<std::int64_t>(), ib = end.to<std::int64_t>(), is = step.to<std::int64_t>();
-    const __int128 span = static_cast<__int128>(ib) - ia;
-    const __int128 count = (span + is - (is > 0 ? 1 : -1)) / is;
-    check<ValueError>(count <= std::numeric_limits<std::int64_t>::max(), "arange: too many elements");
+    // In unsigned arithmetic the distance always fits.
+    const auto distance = is > 0 ? std::uint64_t(ib) - std::uint64_t(ia) : std::uint64_t(ia) - std::uint64_t(ib);
+    const auto by = is > 0 ? std::uint64_t(is) : 0 - std::uint64_t(is);
+    const std::uint64_t count = distance / by + (distance % by != 0);
+    check<ValueError>(count <= std::uint64_t(std::numeric_limits<std::int64_t>::max()), "arange: from ", start, " to ",
+                      end, " by ", step, " has too many elements");
     n = std::int64_t(count);
   }
   return computed({n}, dtype, o, [&](Tensor& t) {

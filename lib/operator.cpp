@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include <taper/ops/copy.h>
+
 namespace taper {
 
 void ensure_kernels() {
@@ -107,6 +109,9 @@ void prepare_out(const char* op, const TensorSpec& want, Tensor& out) {
                     want.sizes(), "; pass an empty tensor to have it resized");
   check_destination(op, op, want, out);
 }
+
+void copy_into(Tensor& dst, const Tensor& src) { ops::copy.compute(dst, dst, src); }
+Tensor private_copy(const Tensor& t) { return ops::clone.below_autograd(t); }
 
 Tensor make_view(const Tensor& self, Geometry g, bool several) {
   const TensorImpl& from = *self.impl();
