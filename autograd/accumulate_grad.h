@@ -1,7 +1,7 @@
 #pragma once
-#include <mutex>
-
 #include <taper/autograd/node.h>
+
+#include <mutex>
 
 namespace taper {
 

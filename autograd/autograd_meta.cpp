@@ -1,9 +1,8 @@
 #include <taper/autograd/autograd_meta.h>
-
-#include <mutex>
-
 #include <taper/autograd/hooks.h>
 #include <taper/autograd/record.h>
+
+#include <mutex>
 
 #include "accumulate_grad.h"
 #include "rules/rules.h"
@@ -60,8 +59,10 @@ Edge gradient_edge(const Tensor& t) {
   if (Node* made = m->accumulator.load(std::memory_order_acquire)) return {IntrusivePtr<Node>(made), 0};
   IntrusivePtr<Node> fresh = make_intrusive<AccumulateGrad>(t);
   Node* expected = nullptr;
-  if (m->accumulator.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel)) fresh->retain();
-  else fresh = IntrusivePtr<Node>(expected);
+  if (m->accumulator.compare_exchange_strong(expected, fresh.get(), std::memory_order_acq_rel))
+    fresh->retain();
+  else
+    fresh = IntrusivePtr<Node>(expected);
   return {std::move(fresh), 0};
 }
 
@@ -119,17 +120,21 @@ void check_inplace(const Tensor& self, const char* op) {
   if (base) {
     switch (self.impl()->view_origin()) {
       case ViewOrigin::no_grad:
-        raise<AutogradError>(op, ": this view (", self.spec(), ") was made under NoGradGuard, so its base cannot be told ",
+        raise<AutogradError>(op, ": this view (", self.spec(),
+                             ") was made under NoGradGuard, so its base cannot be told ",
                              "about the write; make the view and write to it both inside or both outside NoGradGuard");
       case ViewOrigin::multi_output:
-        raise<AutogradError>(op, ": this view (", self.spec(), ") is one of several results of one call (split, chunk, "
+        raise<AutogradError>(op, ": this view (", self.spec(),
+                             ") is one of several results of one call (split, chunk, "
                              "unbind), which may not be written in place; use narrow() or select() to take one view");
       default:
         break;
     }
     const Tensor root(base);
-    check<AutogradError>(!(root.requires_grad() && root.is_leaf()), op, ": cannot write into a view of a leaf that "
-                         "requires grad (", root.spec(), "): the value its gradient refers to would be lost", kRemedy);
+    check<AutogradError>(!(root.requires_grad() && root.is_leaf()), op,
+                         ": cannot write into a view of a leaf that "
+                         "requires grad (",
+                         root.spec(), "): the value its gradient refers to would be lost", kRemedy);
   }
   check<AutogradError>(!(self.requires_grad() && self.is_leaf()), op, ": cannot write into a leaf that requires grad (",
                        self.spec(), "): the value its gradient refers to would be lost", kRemedy);

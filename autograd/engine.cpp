@@ -3,19 +3,20 @@
 //
 // Everything a pass needs to remember is in one table of its own, nothing in the nodes, so that two threads can walk
 // one graph. Nothing here is recursive: a graph can be a chain of a million nodes.
-#include <taper/autograd/engine.h>
-
-#include <algorithm>
-
 #include <taper/autograd/autograd_meta.h>
+#include <taper/autograd/engine.h>
 #include <taper/autograd/hooks.h>
 #include <taper/factory.h>
-#include <taper/ops/reduce.h>
 #include <taper/promotion.h>
+
+#include <algorithm>
 
 #include "accumulate_grad.h"
 
 namespace taper {
+
+Tensor sum_to_size(const Tensor& self, IntSpan sizes);
+
 namespace {
 
 /// A node's place in one pass.

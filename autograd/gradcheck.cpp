@@ -1,10 +1,9 @@
-#include <taper/autograd/gradcheck.h>
-
-#include <cmath>
-
 #include <taper/autograd/engine.h>
+#include <taper/autograd/gradcheck.h>
 #include <taper/factory.h>
 #include <taper/memory_overlap.h>
+
+#include <cmath>
 
 namespace taper::autograd {
 namespace {
@@ -48,7 +47,8 @@ struct Worst {
 };
 
 /// rows[o][i]: the gradient of output element o with respect to element i of `wrt`.
-std::vector<std::vector<double>> analytic_jacobian(const TensorList& outputs, const TensorList& wrt, std::size_t which) {
+std::vector<std::vector<double>> analytic_jacobian(const TensorList& outputs, const TensorList& wrt,
+                                                   std::size_t which) {
   std::vector<std::vector<double>> rows;
   for (const Tensor& y : outputs) {
     if (!is_floating(y.dtype())) continue;
@@ -73,18 +73,22 @@ bool gradcheck(const Function& fn, const TensorList& inputs, const GradcheckOpti
   for (const TensorList* list : {&inputs, &options.parameters})
     for (const Tensor& t : *list)
       if (t.defined() && t.requires_grad()) checked.push_back(t);
-  check<AutogradError>(!checked.empty(), "gradcheck: no input requires grad, so there is nothing to check; call "
+  check<AutogradError>(!checked.empty(),
+                       "gradcheck: no input requires grad, so there is nothing to check; call "
                        "requires_grad_() on one");
   for (const Tensor& t : checked) {
     check<DTypeError>(t.dtype() == float64, "gradcheck: inputs must be float64, got ", t.spec(),
                       ": differences of float32 are too coarse; convert with x.to(taper::float64)");
-    check<AutogradError>(t.is_leaf(), "gradcheck: inputs must be leaves, got the result of an operation (", t.spec(), ")");
-    check<ValueError>(!overlaps_itself(t), "gradcheck: an input shows one memory location as several elements; clone() it");
+    check<AutogradError>(t.is_leaf(), "gradcheck: inputs must be leaves, got the result of an operation (", t.spec(),
+                         ")");
+    check<ValueError>(!overlaps_itself(t),
+                      "gradcheck: an input shows one memory location as several elements; clone() it");
   }
 
   const TensorList outputs = fn(inputs);
   const std::size_t rows = values(outputs).size();
-  check<AutogradError>(rows > 0, "gradcheck: the function has no floating output element, so there is nothing to check");
+  check<AutogradError>(rows > 0,
+                       "gradcheck: the function has no floating output element, so there is nothing to check");
 
   Worst worst;
   bool any_nonzero = false;
@@ -102,7 +106,8 @@ bool gradcheck(const Function& fn, const TensorList& inputs, const GradcheckOpti
         return y;
       };
       const auto up = shifted(options.eps), down = shifted(-options.eps);
-      check<AutogradError>(up.size() == rows && down.size() == rows, "gradcheck: the function's results change shape "
+      check<AutogradError>(up.size() == rows && down.size() == rows,
+                           "gradcheck: the function's results change shape "
                            "with its input");
       for (std::size_t o = 0; o < rows; ++o) {
         const double numeric = (up[o] - down[o]) / (2 * options.eps), a = analytic[o][std::size_t(i)];
@@ -116,7 +121,8 @@ bool gradcheck(const Function& fn, const TensorList& inputs, const GradcheckOpti
   check<AutogradError>(worst.excess == 0, "gradcheck: the gradient of output element ", worst.output,
                        " with respect to element ", worst.element, " of input ", std::int64_t(worst.input), " (",
                        checked[worst.input].spec(), ") is ", worst.analytic, " but differences say ", worst.numeric);
-  check<AutogradError>(any_nonzero, "gradcheck: every derivative is zero, which proves nothing; choose inputs that the "
+  check<AutogradError>(any_nonzero,
+                       "gradcheck: every derivative is zero, which proves nothing; choose inputs that the "
                        "result depends on");
   return true;
 }

@@ -1,8 +1,7 @@
+#include <taper/autograd/autograd_meta.h>
 #include <taper/autograd/hooks.h>
 
 #include <algorithm>
-
-#include <taper/autograd/autograd_meta.h>
 
 namespace taper {
 
@@ -32,10 +31,10 @@ void NodeHooks::run(const Node& node, Gradients& grads) {
     Tensor replaced = entry.hook(g);
     if (!replaced.defined()) continue;
     const TensorSpec& want = node.output(entry.slot);
-    check<AutogradError>(replaced.sizes() == want.sizes() && replaced.dtype() == want.dtype &&
-                             replaced.device() == want.device,
-                         "hook: returned a gradient of ", replaced.spec(), " for a tensor of ", want,
-                         "; return one of the same shape and dtype, or nothing");
+    check<AutogradError>(
+        replaced.sizes() == want.sizes() && replaced.dtype() == want.dtype && replaced.device() == want.device,
+        "hook: returned a gradient of ", replaced.spec(), " for a tensor of ", want,
+        "; return one of the same shape and dtype, or nothing");
     g = std::move(replaced);
   }
   for (const Retained& r : retained)

@@ -1,7 +1,6 @@
-#include <taper/autograd/node.h>
-
 #include <taper/autograd/autograd_meta.h>
 #include <taper/autograd/hooks.h>
+#include <taper/autograd/node.h>
 
 namespace taper {
 namespace {

@@ -1,8 +1,8 @@
-#include <mutex>
-
 #include <taper/autograd/autograd_meta.h>
 #include <taper/autograd/engine.h>
 #include <taper/autograd/hooks.h>
+
+#include <mutex>
 
 #include "view_rebase.h"
 
@@ -20,16 +20,19 @@ std::mutex& rebuild_mutex(const TensorImpl* t) {
 bool must_rebuild(const Tensor& t, const AutogradMeta* m) {
   const TensorImpl& impl = *t.impl();
   if (!impl.base() || impl.view_origin() == ViewOrigin::none) return false;
-  const std::uint32_t known = m && m->grad_fn ? m->view_version : std::max(impl.view_version(), m ? m->view_version : 0);
+  const std::uint32_t known =
+      m && m->grad_fn ? m->view_version : std::max(impl.view_version(), m ? m->view_version : 0);
   return impl.storage()->version() != known && Tensor(impl.base()).requires_grad();
 }
 
 }  // namespace
 
 Tensor& Tensor::requires_grad_(bool on) {
-  check<AutogradError>(!on || is_floating(dtype()), "requires_grad_: only floating tensors have gradients, this one is ",
-                       spec(), "; convert with x.to(taper::float32) first");
-  check<AutogradError>(on || is_leaf(), "requires_grad_: this tensor is the result of ", grad_fn() ? grad_fn()->name() : "",
+  check<AutogradError>(!on || is_floating(dtype()),
+                       "requires_grad_: only floating tensors have gradients, this one is ", spec(),
+                       "; convert with x.to(taper::float32) first");
+  check<AutogradError>(on || is_leaf(), "requires_grad_: this tensor is the result of ",
+                       grad_fn() ? grad_fn()->name() : "",
                        " and cannot be told to stop requiring grad; use x.detach()");
   ensure_rules();  // the only door into autograd: no tensor needs a rule before some tensor passed here
   if (on)
@@ -55,11 +58,12 @@ IntrusivePtr<Node> Tensor::grad_fn() const {
   const std::lock_guard lock(rebuild_mutex(&impl));
   m = meta_of(*this);
   if (!must_rebuild(*this, m)) return m ? m->grad_fn : nullptr;
-  check<AutogradError>(impl.view_origin() == ViewOrigin::grad_mode, "this view (", spec(), ") was made ",
-                       impl.view_origin() == ViewOrigin::no_grad ? "under NoGradGuard"
-                                                                 : "as one of several results of one call",
-                       ", and ", impl.storage()->last_writer(), "() has since written to its memory through another "
-                       "tensor, so its history cannot be told; make the view after the write");
+  check<AutogradError>(
+      impl.view_origin() == ViewOrigin::grad_mode, "this view (", spec(), ") was made ",
+      impl.view_origin() == ViewOrigin::no_grad ? "under NoGradGuard" : "as one of several results of one call",
+      ", and ", impl.storage()->last_writer(),
+      "() has since written to its memory through another "
+      "tensor, so its history cannot be told; make the view after the write");
   auto node = make_intrusive<ViewOfBase>(Tensor(impl.base()), *this);
   set_history(*this, node);
   return node;
@@ -121,7 +125,8 @@ bool Tensor::retains_grad() const {
 }
 
 void Tensor::set_data(const Tensor& src) {
-  check<AutogradError>(get().metadata_change_allowed(), "set_data: the shape of this tensor is frozen: it shares memory "
+  check<AutogradError>(get().metadata_change_allowed(),
+                       "set_data: the shape of this tensor is frozen: it shares memory "
                        "with another by detach(); clone() it first");
   AutogradMeta* m = meta_of(*this);
   check<DTypeError>(!(m && m->requires_grad) || is_floating(src.dtype()), "set_data: a tensor that requires grad (",
@@ -134,7 +139,8 @@ void Tensor::set_data(const Tensor& src) {
 }
 
 Tensor& Tensor::detach_() {
-  check<AutogradError>(!is_view(), "detach_: a view (", spec(), ") cannot be cut off in place, its base has a history "
+  check<AutogradError>(!is_view(), "detach_: a view (", spec(),
+                       ") cannot be cut off in place, its base has a history "
                        "too; use x.detach()");
   if (AutogradMeta* m = meta_of(*this)) {
     m->grad_fn = nullptr;

@@ -1,8 +1,7 @@
 #include <taper/device.h>
+#include <taper/error.h>
 
 #include <charconv>
-
-#include <taper/error.h>
 
 namespace taper {
 

@@ -1,6 +1,5 @@
-#include <taper/error.h>
-
 #include <fmt/format.h>
+#include <taper/error.h>
 #include <taper/scalar.h>
 
 namespace taper {

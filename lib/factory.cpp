@@ -1,12 +1,11 @@
 #include <taper/factory.h>
+#include <taper/operator.h>
+#include <taper/ops/copy.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
-
-#include <taper/operator.h>
-#include <taper/ops/copy.h>
 
 namespace taper {
 namespace {

@@ -1,9 +1,8 @@
 #include <taper/memory_overlap.h>
+#include <taper/tensor.h>
 
 #include <algorithm>
 #include <vector>
-
-#include <taper/tensor.h>
 
 namespace taper {
 namespace {

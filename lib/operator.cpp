@@ -1,8 +1,7 @@
 #include <taper/operator.h>
+#include <taper/ops/copy.h>
 
 #include <mutex>
-
-#include <taper/ops/copy.h>
 
 namespace taper {
 
@@ -52,8 +51,7 @@ void OpEntry::check_operands(const TensorList& operands) const {
       append_to(all, operands[k]);
     }
     raise<DeviceError>(name(), ": argument '", argument_name(arguments_, i), "' is on ", t.device(),
-                       " but the others are on ", first->device(), " (", all,
-                       "); move it with x.to(other.device())");
+                       " but the others are on ", first->device(), " (", all, "); move it with x.to(other.device())");
   }
 }
 
@@ -91,8 +89,9 @@ void check_destination(const char* op, const char* functional, const TensorSpec&
                     " but the tensor written to is ", self.spec(), "; ", functional,
                     "() without the underscore returns a new tensor");
   check<DTypeError>(can_cast(want.dtype, self.dtype()), op, ": the result is ", want.dtype,
-                    ", which cannot be stored in the ", self.spec(), " written to; convert with x.to(taper::",
-                    want.dtype, ") first, or use ", functional, "() without the underscore");
+                    ", which cannot be stored in the ", self.spec(),
+                    " written to; convert with x.to(taper::", want.dtype, ") first, or use ", functional,
+                    "() without the underscore");
   check<ShapeError>(!overlaps_itself(self), op, ": the tensor written to (", self.spec(), " with strides ",
                     self.strides(), ") shows one memory location as several elements; clone() it first");
 }
@@ -118,7 +117,8 @@ Tensor make_view(const Tensor& self, Geometry g, bool several) {
   ViewOrigin origin = !GradMode::is_enabled() ? ViewOrigin::no_grad
                       : several               ? ViewOrigin::multi_output
                                               : ViewOrigin::grad_mode;
-  if (from.base() && origin == ViewOrigin::grad_mode) origin = from.view_origin();  // a view of a view inherits the mark
+  if (from.base() && origin == ViewOrigin::grad_mode)
+    origin = from.view_origin();  // a view of a view inherits the mark
   const auto& base = from.base() ? from.base() : self.impl_ptr();
   auto view = make_intrusive<TensorImpl>(base, origin, std::move(g.shape), g.offset);
   return Tensor(std::move(view));

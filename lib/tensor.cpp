@@ -1,10 +1,9 @@
-#include <taper/tensor.h>
-
-#include <cstring>
-
 #include <fmt/format.h>
 #include <taper/factory.h>
 #include <taper/operator.h>
+#include <taper/tensor.h>
+
+#include <cstring>
 
 namespace taper {
 
@@ -13,8 +12,9 @@ Tensor::Tensor(IntrusivePtr<TensorImpl> impl) : impl_(std::move(impl)) {
 }
 
 void Tensor::raise_undefined() {
-  raise<ValueError>("this tensor is undefined: it was made without a value; assign one first, for example x = "
-                    "taper::zeros({2, 3})");
+  raise<ValueError>(
+      "this tensor is undefined: it was made without a value; assign one first, for example x = "
+      "taper::zeros({2, 3})");
 }
 
 std::size_t Tensor::wrapped_dim(std::int64_t d) const {
@@ -36,8 +36,8 @@ void check_host(const Tensor& t, const char* what) {
 }  // namespace
 
 const void* Tensor::readable(DType d) const {
-  check<DTypeError>(d == dtype(), "data: asked for ", d, " but the tensor is ", spec(), "; convert with x.to(taper::", d,
-                    ")");
+  check<DTypeError>(d == dtype(), "data: asked for ", d, " but the tensor is ", spec(),
+                    "; convert with x.to(taper::", d, ")");
   check_host(*this, "data");
   return impl_->data();
 }
@@ -104,9 +104,9 @@ std::string describe(const Tensor& t) {
   append_to(s, t);
   append_to(s, ", strides ");
   append_to(s, t.strides());
-  s += fmt::format(", offset {}, numel {}, {}, data {}, storage {} ({} bytes, id {}), version {}",
-                   t.storage_offset(), t.numel(), t.is_contiguous() ? "contiguous" : "not contiguous", t.data_ptr(),
-                   t.storage()->data(), t.storage()->bytes(), t.storage()->id(), t.version());
+  s += fmt::format(", offset {}, numel {}, {}, data {}, storage {} ({} bytes, id {}), version {}", t.storage_offset(),
+                   t.numel(), t.is_contiguous() ? "contiguous" : "not contiguous", t.data_ptr(), t.storage()->data(),
+                   t.storage()->bytes(), t.storage()->id(), t.version());
   if (const char* writer = t.storage()->last_writer()) s += fmt::format(" (last written by {})", writer);
   append_to(s, ", keys ");
   append_to(s, t.key_set());

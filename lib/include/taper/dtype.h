@@ -1,8 +1,8 @@
 #pragma once
+#include <taper/error.h>
+
 #include <cstddef>
 #include <cstdint>
-
-#include <taper/error.h>
 
 namespace taper {
 

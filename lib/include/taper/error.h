@@ -1,9 +1,10 @@
 #pragma once
+#include <taper/int_span.h>
+
 #include <concepts>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <taper/int_span.h>
 
 namespace taper {
 

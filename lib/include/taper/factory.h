@@ -1,8 +1,8 @@
 #pragma once
+#include <taper/tensor.h>
+
 #include <span>
 #include <utility>
-
-#include <taper/tensor.h>
 
 namespace taper {
 
@@ -55,8 +55,7 @@ Tensor eye(std::int64_t n, std::optional<std::int64_t> m = {}, const TensorOptio
 class TensorData {
  public:
   template <class T>
-    requires std::is_arithmetic_v<T>
-  TensorData(T value) : value_(value), is_value_(true) {}
+  requires std::is_arithmetic_v<T> TensorData(T value) : value_(value), is_value_(true) {}
   TensorData(std::initializer_list<TensorData> items) : items_(items) {}
 
  private:
@@ -87,8 +86,8 @@ Tensor from_blob(void* data, IntSpan sizes, IntSpan strides, const TensorOptions
 Tensor from_blob(DataPtr block, IntSpan sizes, IntSpan strides, const TensorOptions& options = {});
 /// As above; deleter(data) runs once, when the last tensor lets go of the memory.
 template <class D>
-  requires std::is_invocable_v<D&, void*>
-Tensor from_blob(void* data, IntSpan sizes, D deleter, const TensorOptions& options = {}) {
+requires std::is_invocable_v<D&, void*> Tensor from_blob(void* data, IntSpan sizes, D deleter,
+                                                         const TensorOptions& options = {}) {
   DataPtr block(data, new D(std::move(deleter)), 0, [](void* p, void* context, std::size_t) noexcept {
     D* d = static_cast<D*>(context);
     (*d)(p);
@@ -104,8 +103,8 @@ Tensor from_vector(std::vector<T>&& values, std::optional<IntVec> sizes = {}) {
   static_assert(!std::is_same_v<T, bool>, "std::vector<bool> has no bytes to take over; use uint8_t");
   const std::int64_t n = std::int64_t(values.size());
   const IntVec shape = sizes ? *sizes : IntVec{n};
-  check<ShapeError>(SizesAndStrides::contiguous(shape).numel() == n, "from_vector: ", n, " values do not fill a tensor of shape ",
-                    IntSpan(shape));
+  check<ShapeError>(SizesAndStrides::contiguous(shape).numel() == n, "from_vector: ", n,
+                    " values do not fill a tensor of shape ", IntSpan(shape));
   auto* keep = new std::vector<T>(std::move(values));
   DataPtr block(keep->data(), keep, keep->size() * sizeof(T),
                 [](void*, void* context, std::size_t) noexcept { delete static_cast<std::vector<T>*>(context); });

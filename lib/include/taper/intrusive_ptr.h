@@ -1,11 +1,11 @@
 #pragma once
+#include <taper/error.h>
+
 #include <atomic>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-
-#include <taper/error.h>
 
 namespace taper {
 
@@ -75,11 +75,11 @@ class IntrusivePtr {
   IntrusivePtr(const IntrusivePtr& o) noexcept : IntrusivePtr(o.p_) {}
   IntrusivePtr(IntrusivePtr&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
   template <class U>
-    requires std::convertible_to<U*, T*>
-  IntrusivePtr(const IntrusivePtr<U>& o) noexcept : IntrusivePtr(static_cast<T*>(o.get())) {}
+  requires std::convertible_to<U*, T*> IntrusivePtr(const IntrusivePtr<U>& o)
+  noexcept : IntrusivePtr(static_cast<T*>(o.get())) {}
   template <class U>
-    requires std::convertible_to<U*, T*>
-  IntrusivePtr(IntrusivePtr<U>&& o) noexcept : p_(o.detach()) {}
+  requires std::convertible_to<U*, T*> IntrusivePtr(IntrusivePtr<U>&& o)
+  noexcept : p_(o.detach()) {}
   ~IntrusivePtr() {
     if (p_) p_->release();
   }

@@ -1,12 +1,12 @@
 #pragma once
 // How an operator is made: for authors of operators, kernels and rules. Programs that only call operators need
 // <taper/ops/...>, which this header is not part of.
-#include <array>
-#include <concepts>
-
 #include <taper/memory_overlap.h>
 #include <taper/ops/declare.h>
 #include <taper/tensor.h>
+
+#include <array>
+#include <concepts>
 
 namespace taper {
 
@@ -25,8 +25,9 @@ Tensor wrapped_number(Scalar value);
 
 /// True for argument types that hold no tensor. An options struct says so by a member `using plain_argument = void`.
 template <class T>
-inline constexpr bool is_plain_argument =
-    std::is_arithmetic_v<T> || std::is_enum_v<T> || requires { typename T::plain_argument; };
+inline constexpr bool is_plain_argument = std::is_arithmetic_v<T> || std::is_enum_v<T> || requires {
+  typename T::plain_argument;
+};
 template <>
 inline constexpr bool is_plain_argument<Scalar> = true;
 template <>
@@ -53,7 +54,7 @@ void visit_tensors(F&& f, const std::optional<Tensor>& t) {
   if (t && t->defined()) f(*t);
 }
 template <class F, class T>
-  requires is_plain_argument<T>
+requires is_plain_argument<T>
 void visit_tensors(F&&, const T&) {}
 
 /// What stands of one operator in the operator table, whatever its signature.
@@ -182,10 +183,8 @@ inline TensorList unclobbered(const Tensor& dst, TensorList ts) {
   return ts;
 }
 template <class T>
-  requires is_plain_argument<T>
-const T& unclobbered(const Tensor&, const T& v) {
-  return v;
-}
+requires is_plain_argument<T>
+const T& unclobbered(const Tensor&, const T& v) { return v; }
 }  // namespace detail
 
 /// How an operator treats a given destination.
@@ -233,9 +232,7 @@ class StructuredOp<R(Args...)> : public OpEntry {
   }
 
   /// Overwrites `self`, which is also the first argument.
-  Tensor& inplace(Tensor& self, const Args&... args) const
-    requires std::same_as<R, Tensor>
-  {
+  Tensor& inplace(Tensor& self, const Args&... args) const requires std::same_as<R, Tensor> {
     const DispatchKeySet keys = scan(args...);
     if (keys.has(DispatchKey::Autograd)) {
       if (record_inplace_) {
@@ -247,17 +244,13 @@ class StructuredOp<R(Args...)> : public OpEntry {
     inplace_below_autograd(self, args...);
     return self;
   }
-  void inplace_below_autograd(Tensor& self, const Args&... args) const
-    requires std::same_as<R, Tensor>
-  {
+  void inplace_below_autograd(Tensor& self, const Args&... args) const requires std::same_as<R, Tensor> {
     detail::check_destination(inplace_name(), name(), infer_(args...), self);
     write(self, inplace_name(), args...);
   }
 
   /// Writes the result into `out`, which is resized if it has no elements. Not differentiable.
-  Tensor& out(Tensor& out, const Args&... args) const
-    requires std::same_as<R, Tensor>
-  {
+  Tensor& out(Tensor& out, const Args&... args) const requires std::same_as<R, Tensor> {
     scan(out, args...);
     refuse_to_lose_gradients_out(out, args...);
     detail::prepare_out(name(), infer_(args...), out);
@@ -340,8 +333,7 @@ class ViewOp : public OpEntry {
  public:
   using Infer = Geometry(const Tensor& self, const Args&...);
   using Record = Tensor(const Tensor& self, const Args&...);
-  constexpr ViewOp(const char* name, const char* arguments, Infer* f)
-      : OpEntry(name, arguments, name), infer_(f) {}
+  constexpr ViewOp(const char* name, const char* arguments, Infer* f) : OpEntry(name, arguments, name), infer_(f) {}
 
   Tensor operator()(const Tensor& self, const Args&... args) const {
     const DispatchKeySet keys = scan(self);

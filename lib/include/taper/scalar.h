@@ -1,7 +1,7 @@
 #pragma once
-#include <type_traits>
-
 #include <taper/dtype.h>
+
+#include <type_traits>
 
 namespace taper {
 
@@ -10,7 +10,7 @@ class Scalar {
  public:
   constexpr Scalar() = default;
   template <class T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   constexpr Scalar(T v) {
     if constexpr (std::is_same_v<T, bool>)
       kind_ = DType::bool_, i_ = v;

@@ -1,10 +1,10 @@
 #pragma once
+#include <taper/int_span.h>
+
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <utility>
-
-#include <taper/int_span.h>
 
 namespace taper {
 

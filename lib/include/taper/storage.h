@@ -1,18 +1,16 @@
 #pragma once
-#include <atomic>
-#include <cstdint>
-
 #include <taper/allocator.h>
 #include <taper/device.h>
 #include <taper/intrusive_ptr.h>
+
+#include <atomic>
+#include <cstdint>
 
 namespace taper {
 
 /// One block of memory. The version counts writes to the block, so every tensor that can see the memory
 /// sees the same version: views, detached tensors and saved tensors share it by construction.
-class StorageImpl final : public RefCounted,
-                          public Pooled<StorageImpl>,
-                          private live::Counted<live::Kind::storage> {
+class StorageImpl final : public RefCounted, public Pooled<StorageImpl>, private live::Counted<live::Kind::storage> {
  public:
   /// New memory from the device's allocator; resizable. The meta device gets a size and no memory.
   StorageImpl(std::size_t bytes, Device device);

@@ -1,14 +1,14 @@
 #pragma once
+#include <taper/grad_mode.h>
+#include <taper/scalar.h>
+#include <taper/tensor_impl.h>
+
 #include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
 #include <tuple>
 #include <vector>
-
-#include <taper/grad_mode.h>
-#include <taper/scalar.h>
-#include <taper/tensor_impl.h>
 
 namespace taper {
 

@@ -1,12 +1,12 @@
 #pragma once
+#include <taper/dtype.h>
+#include <taper/sizes_and_strides.h>
+#include <taper/storage.h>
+
 #include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
-
-#include <taper/dtype.h>
-#include <taper/sizes_and_strides.h>
-#include <taper/storage.h>
 
 namespace taper {
 

@@ -1,8 +1,8 @@
 #pragma once
+#include <taper/autograd/node.h>
+
 #include <array>
 #include <atomic>
-
-#include <taper/autograd/node.h>
 
 namespace taper {
 

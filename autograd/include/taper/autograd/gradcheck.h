@@ -1,7 +1,7 @@
 #pragma once
-#include <functional>
-
 #include <taper/tensor.h>
+
+#include <functional>
 
 namespace taper::autograd {
 

@@ -1,7 +1,7 @@
 #pragma once
-#include <functional>
-
 #include <taper/autograd/node.h>
+
+#include <functional>
 
 namespace taper {
 

@@ -17,9 +17,9 @@ using Gradients = SmallVector<Tensor, 3>;
 /// A tensor needed by backward was written to after it was saved.
 struct InplaceConflictError : AutogradError {
   InplaceConflictError(const std::string& message) : AutogradError(message) {}
-  std::string saved_by;      ///< the operator that saved the tensor
-  std::string saved_as;      ///< which of its arguments or results it was
-  std::string modified_by;   ///< the operator that wrote last
+  std::string saved_by;     ///< the operator that saved the tensor
+  std::string saved_as;     ///< which of its arguments or results it was
+  std::string modified_by;  ///< the operator that wrote last
   std::uint32_t saved_version = 0, current_version = 0;
 };
 

@@ -27,10 +27,8 @@ inline bool tracks(const TensorList& ts) {
 }
 inline bool tracks(const std::optional<Tensor>& t) { return t && t->defined() && tracks(*t); }
 template <class T>
-  requires is_plain_argument<T>
-bool tracks(const T&) {
-  return false;
-}
+requires is_plain_argument<T>
+bool tracks(const T&) { return false; }
 
 template <class Rule, auto& Op>
 struct Recorder;
@@ -52,9 +50,7 @@ struct Recorder<Rule, Op> {
     if constexpr (requires { node->save_output(out); }) node->save_output(out);
     return out;
   }
-  static void call_inplace(Tensor& self, const A&... args)
-    requires std::same_as<R, Tensor>
-  {
+  static void call_inplace(Tensor& self, const A&... args) requires std::same_as<R, Tensor> {
     if (!GradMode::is_enabled() || !(tracks(args) || ...)) return Op.inplace_below_autograd(self, args...);
     check_inplace(self, Op.inplace_name());
     detail::check_destination(Op.inplace_name(), Op.name(), Op.infer(args...), self);
