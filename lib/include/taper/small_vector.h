@@ -60,7 +60,8 @@ class SmallVector {
  private:
   T* inline_data() noexcept { return reinterpret_cast<T*>(inline_); }
   const T* inline_data() const noexcept { return reinterpret_cast<const T*>(inline_); }
-  void grow(std::size_t n) {
+  // Out of line: the rare case, and inlined it makes GCC 12 warn of an overflow that cannot happen.
+  [[gnu::noinline]] void grow(std::size_t n) {
     T* bigger = std::allocator<T>().allocate(n);
     T* from = data();
     for (std::size_t i = 0; i < size_; ++i) {
