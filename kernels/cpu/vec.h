@@ -45,6 +45,14 @@ template <class T>
   std::memcpy(p, &v, sizeof v);
 }
 
+#if defined(__AVX2__) && !defined(__AVX512F__)
+/// A mask of the first `count` lanes of 32 bits.
+[[gnu::always_inline]] inline __m256i first_lanes(int count) {
+  static constexpr std::int32_t mask[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(mask + 8 - count));
+}
+#endif
+
 /// The first `count` lanes from p, zeros in the others; reads nothing beyond them. 0 <= count < kLanes<T>.
 template <class T>
 [[gnu::always_inline]] inline Vec<T> load_first(const T* p, int count) {
@@ -54,11 +62,9 @@ template <class T>
   if constexpr (std::is_same_v<T, double>)
     return (Vec<T>)_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << count) - 1), p);
 #elif defined(__AVX2__)
-  static constexpr std::int32_t mask[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
-  if constexpr (std::is_same_v<T, float>)
-    return (Vec<T>)_mm256_maskload_ps(p, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(mask + 8 - count)));
-  if constexpr (std::is_same_v<T, double>)
-    return (Vec<T>)_mm256_maskload_pd(p, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(mask + 8 - 2 * count)));
+  const __m256i mask = first_lanes(count * static_cast<int>(sizeof(T)) / 4);
+  if constexpr (std::is_same_v<T, float>) return (Vec<T>)_mm256_maskload_ps(p, mask);
+  if constexpr (std::is_same_v<T, double>) return (Vec<T>)_mm256_maskload_pd(p, mask);
 #endif
   Vec<T> v{};
   for (int i = 0; i < count; ++i) v[i] = p[i];
@@ -73,6 +79,10 @@ template <class T>
     return _mm512_mask_storeu_ps(p, static_cast<__mmask16>((1u << count) - 1), (__m512)v);
   if constexpr (std::is_same_v<T, double>)
     return _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1u << count) - 1), (__m512d)v);
+#elif defined(__AVX2__)
+  const __m256i mask = first_lanes(count * static_cast<int>(sizeof(T)) / 4);
+  if constexpr (std::is_same_v<T, float>) return _mm256_maskstore_ps(p, mask, (__m256)v);
+  if constexpr (std::is_same_v<T, double>) return _mm256_maskstore_pd(p, mask, (__m256d)v);
 #endif
   T lanes[kLanes<T>];
   store(lanes, v);

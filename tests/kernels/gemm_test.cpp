@@ -3,28 +3,16 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "support/catch.h"
 #include "thread_count.h"
+#include "values.h"
 
 using namespace taper::cpu_kernels;
 
 namespace {
-
-template <class T>
-std::vector<T> random_values(std::int64_t count, unsigned seed) {
-  std::mt19937 engine(seed);
-  std::vector<T> values(static_cast<std::size_t>(count));
-  for (T& v : values)
-    if constexpr (std::is_integral_v<T>)
-      v = static_cast<T>(engine() % 7);
-    else
-      v = static_cast<T>(static_cast<double>(engine()) / 4294967296.0 * 2 - 1);
-  return values;
-}
 
 /// Three loops in double.
 template <class T>

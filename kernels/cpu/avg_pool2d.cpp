@@ -1,0 +1,117 @@
+#include <algorithm>
+
+#include "parallel.h"
+#include "pool2d.h"
+
+namespace taper::cpu_kernels {
+namespace {
+
+/// The part of the image under one window, and the number its sum is divided by.
+template <class T>
+struct Window {
+  std::int64_t top, bottom, left, right;
+  T divisor;
+
+  Window(const Pool2dShape& s, const AvgPool2dDivisor& d, std::int64_t i, std::int64_t j) {
+    top = i * s.stride_h - s.pad_h, left = j * s.stride_w - s.pad_w;
+    bottom = std::min(top + s.kh, s.h + s.pad_h), right = std::min(left + s.kw, s.w + s.pad_w);
+    const std::int64_t with_padding = (bottom - top) * (right - left);
+    top = std::max<std::int64_t>(top, 0), left = std::max<std::int64_t>(left, 0);
+    bottom = std::min(bottom, s.h), right = std::min(right, s.w);
+    const std::int64_t inside = (bottom - top) * (right - left);
+    divisor = static_cast<T>(d.divisor_override != 0 ? d.divisor_override
+                             : d.count_include_pad   ? with_padding
+                                                     : inside);
+  }
+  bool is_empty() const { return top >= bottom || left >= right; }
+};
+
+template <class T>
+void forward_plane(const Pool2dShape& s, const AvgPool2dDivisor& d, const T* x, T* y) {
+  for (std::int64_t i = 0; i < s.out_h; ++i)
+    for (std::int64_t j = 0; j < s.out_w; ++j) {
+      const Window<T> w(s, d, i, j);
+      T sum = 0;
+      for (std::int64_t row = w.top; row < w.bottom; ++row)
+        for (std::int64_t col = w.left; col < w.right; ++col) sum += x[row * s.w + col];
+      *y++ = w.is_empty() ? T(0) : sum / w.divisor;
+    }
+}
+
+template <class T>
+void backward_plane(const Pool2dShape& s, const AvgPool2dDivisor& d, const T* dy, T* dx) {
+  std::fill_n(dx, s.h * s.w, T(0));
+  for (std::int64_t i = 0; i < s.out_h; ++i)
+    for (std::int64_t j = 0; j < s.out_w; ++j, ++dy) {
+      const Window<T> w(s, d, i, j);
+      if (w.is_empty()) continue;
+      const T share = *dy / w.divisor;
+      for (std::int64_t row = w.top; row < w.bottom; ++row)
+        for (std::int64_t col = w.left; col < w.right; ++col) dx[row * s.w + col] += share;
+    }
+}
+
+template <class T>
+void forward_channels(const Pool2dShape& s, const Window<T>& w, const T* x, T* y) {
+  std::fill_n(y, s.c, T(0));
+  if (w.is_empty()) return;
+  for (std::int64_t row = w.top; row < w.bottom; ++row)
+    for (std::int64_t col = w.left; col < w.right; ++col) {
+      const T* from = x + (row * s.w + col) * s.c;
+      for (std::int64_t c = 0; c < s.c; ++c) y[c] += from[c];
+    }
+  for (std::int64_t c = 0; c < s.c; ++c) y[c] /= w.divisor;
+}
+
+template <class T>
+void backward_image_channels(const Pool2dShape& s, const AvgPool2dDivisor& d, const T* dy, T* dx) {
+  std::fill_n(dx, s.h * s.w * s.c, T(0));
+  for (std::int64_t i = 0; i < s.out_h; ++i)
+    for (std::int64_t j = 0; j < s.out_w; ++j, dy += s.c) {
+      const Window<T> w(s, d, i, j);
+      if (w.is_empty()) continue;
+      for (std::int64_t row = w.top; row < w.bottom; ++row)
+        for (std::int64_t col = w.left; col < w.right; ++col) {
+          T* to = dx + (row * s.w + col) * s.c;
+          for (std::int64_t c = 0; c < s.c; ++c) to[c] += dy[c] / w.divisor;
+        }
+    }
+}
+
+}  // namespace
+
+template <class T>
+void avg_pool2d_forward(const Pool2dShape& s, const AvgPool2dDivisor& divisor, const T* x, T* y) {
+  const std::int64_t in = s.h * s.w, out = s.out_h * s.out_w;
+  if (s.channels_last) {
+    parallel_for(0, s.n * s.out_h, grain_for(s.out_w * s.c * s.kh * s.kw), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row)
+        for (std::int64_t j = 0; j < s.out_w; ++j)
+          forward_channels(s, Window<T>(s, divisor, row % s.out_h, j), x + row / s.out_h * in * s.c,
+                           y + (row * s.out_w + j) * s.c);
+    });
+    return;
+  }
+  parallel_for(0, s.n * s.c, grain_for(out * s.kh * s.kw), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t p = begin; p < end; ++p) forward_plane(s, divisor, x + p * in, y + p * out);
+  });
+}
+
+template <class T>
+void avg_pool2d_backward(const Pool2dShape& s, const AvgPool2dDivisor& divisor, const T* dy, T* dx) {
+  const std::int64_t in = s.h * s.w, out = s.out_h * s.out_w;
+  const auto plane = s.channels_last ? backward_image_channels<T> : backward_plane<T>;
+  const std::int64_t width = s.channels_last ? s.c : 1;  // planes that are handled together
+  parallel_for(0, s.n * s.c / std::max<std::int64_t>(width, 1), grain_for(out * s.kh * s.kw * width),
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t p = begin; p < end; ++p)
+                   plane(s, divisor, dy + p * out * width, dx + p * in * width);
+               });
+}
+
+template void avg_pool2d_forward<float>(const Pool2dShape&, const AvgPool2dDivisor&, const float*, float*);
+template void avg_pool2d_forward<double>(const Pool2dShape&, const AvgPool2dDivisor&, const double*, double*);
+template void avg_pool2d_backward<float>(const Pool2dShape&, const AvgPool2dDivisor&, const float*, float*);
+template void avg_pool2d_backward<double>(const Pool2dShape&, const AvgPool2dDivisor&, const double*, double*);
+
+}  // namespace taper::cpu_kernels

@@ -1,0 +1,67 @@
+#include "conv2d.h"
+
+#include <algorithm>
+
+#include "conv2d_im2col.h"
+#include "ordered_sum.h"
+#include "vec.h"
+
+namespace taper::cpu_kernels {
+namespace {
+
+template <class T>
+T plane_sum(const T* values, std::int64_t count) {
+  constexpr int L = kLanes<T>;
+  Vec<T> sum[2] = {};
+  std::int64_t i = 0;
+  for (; i + 2 * L <= count; i += 2 * L) sum[0] += load(values + i), sum[1] += load(values + i + L);
+  if (i + L <= count) sum[0] += load(values + i), i += L;
+  if (i < count) sum[1] += load_first(values + i, static_cast<int>(count - i));
+  return lane_sum<T>(sum[0] + sum[1]);
+}
+
+/// Sums of dy over images and positions.
+template <class T>
+void bias_grad(const Conv2dShape& s, const T* dy, T* dbias) {
+  const std::int64_t p = s.positions();
+  ordered_sum<T>(s.n, s.out_c * p, s.out_c, dbias, [&](std::int64_t begin, std::int64_t end, T* sum) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T* image = dy + i * s.out_c * p;
+      if (s.channels_last) {
+        for (std::int64_t q = 0; q < p; ++q)
+          for (std::int64_t o = 0; o < s.out_c; ++o) sum[o] += image[q * s.out_c + o];
+      } else {
+        for (std::int64_t o = 0; o < s.out_c; ++o) sum[o] += plane_sum(image + o * p, p);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+void conv2d_forward(const Conv2dShape& s, const T* x, const T* weight, const T* bias, T* y) {
+  if (s.n == 0) return;
+  conv2d_forward_im2col(s, x, weight, bias, y);
+}
+
+template <class T>
+void conv2d_input_grad(const Conv2dShape& s, const T* dy, const T* weight, T* dx) {
+  if (s.n == 0) return;
+  conv2d_input_grad_im2col(s, dy, weight, dx);
+}
+
+template <class T>
+void conv2d_weight_grad(const Conv2dShape& s, const T* x, const T* dy, T* dweight, T* dbias) {
+  conv2d_weight_grad_im2col(s, x, dy, dweight);
+  if (dbias) bias_grad(s, dy, dbias);
+}
+
+template void conv2d_forward<float>(const Conv2dShape&, const float*, const float*, const float*, float*);
+template void conv2d_forward<double>(const Conv2dShape&, const double*, const double*, const double*, double*);
+template void conv2d_input_grad<float>(const Conv2dShape&, const float*, const float*, float*);
+template void conv2d_input_grad<double>(const Conv2dShape&, const double*, const double*, double*);
+template void conv2d_weight_grad<float>(const Conv2dShape&, const float*, const float*, float*, float*);
+template void conv2d_weight_grad<double>(const Conv2dShape&, const double*, const double*, double*, double*);
+
+}  // namespace taper::cpu_kernels
