@@ -3,9 +3,19 @@
 namespace taper {
 namespace cpu_kernels {
 // One per file of kernels/cpu that serves operators.
+void install_copy();
+void install_pointwise_binary();
+void install_pointwise_compare();
+void install_pointwise_unary();
 void install_view();
 }  // namespace cpu_kernels
 
-void install_kernels() { cpu_kernels::install_view(); }
+void install_kernels() {
+  cpu_kernels::install_copy();
+  cpu_kernels::install_pointwise_binary();
+  cpu_kernels::install_pointwise_compare();
+  cpu_kernels::install_pointwise_unary();
+  cpu_kernels::install_view();
+}
 
 }  // namespace taper

@@ -2,6 +2,9 @@
 
 namespace taper {
 
-void install_rules() { install_view_rules(); }
+void install_rules() {
+  install_pointwise_rules();
+  install_view_rules();
+}
 
 }  // namespace taper

@@ -59,13 +59,6 @@ RowLoop move_loop(std::size_t item) {
   }
 }
 
-RowLoop cast_loop(DType to, DType from) {
-  if (to == from) return move_loop(itemsize(to));
-  return dispatch_all(to, [&]<class To>(Type<To>) {
-    return dispatch_all(from, [&]<class From>(Type<From>) -> RowLoop { return row_loop<fn::Cast<To>, To, From>; });
-  });
-}
-
 void copy(Tensor& out, const Tensor&, const Tensor& src) { copy_elements(out, src); }
 void copy_self(Tensor& out, const Tensor& self) { copy_elements(out, self); }
 void to(Tensor& out, const Tensor& self, const Conversion&) { copy_elements(out, self); }
@@ -73,6 +66,13 @@ void fill(Tensor& out, const Tensor&, const Scalar& value) { fill_elements(out, 
 void zero(Tensor& out, const Tensor&) { fill_elements(out, 0); }
 
 }  // namespace
+
+RowLoop cast_loop(DType to, DType from) {
+  if (to == from) return move_loop(itemsize(to));
+  return dispatch_all(to, [&]<class To>(Type<To>) {
+    return dispatch_all(from, [&]<class From>(Type<From>) -> RowLoop { return row_loop<fn::Cast<To>, To, From>; });
+  });
+}
 
 void copy_elements(const Tensor& dst, const Tensor& src) {
   const TensorImpl &d = *dst.impl(), &s = *src.impl();

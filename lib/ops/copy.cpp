@@ -15,7 +15,7 @@ TensorSpec infer_copy(const Tensor& self, const Tensor& src) {
     const std::int64_t n = from[from.size() - 1 - d];
     fits = n == 1 || n == to[to.size() - 1 - d];
   }
-  check<ShapeError>(fits, "copy_: src ", src.spec(), " does not broadcast to self, ", self.spec(),
+  check<ShapeError>(fits, "copy_: src ", src, " does not broadcast to self, ", self,
                     "; each of its sizes, counted from the right, must be 1 or self's");
   return infer_same(self);
 }
@@ -23,7 +23,7 @@ TensorSpec infer_copy(const Tensor& self, const Tensor& src) {
 TensorSpec infer_fill(const Tensor& self, const Scalar&) { return infer_same(self); }
 
 TensorSpec infer_fill_tensor(const Tensor& self, const Tensor& value) {
-  check<ShapeError>(value.dim() == 0, "fill_: value must have no dimensions, got ", value.spec(),
+  check<ShapeError>(value.dim() == 0, "fill_: value must have no dimensions, got ", value,
                     "; copy_() broadcasts a tensor over self");
   return infer_same(self);
 }
@@ -33,7 +33,7 @@ TensorSpec infer_contiguous(const Tensor& self) {
 }
 
 TensorSpec infer_to(const Tensor& self, const Conversion& target) {
-  check<DeviceError>(!self.device().is_meta() || target.device.is_meta(), "to: cannot bring ", self.spec(), " to ",
+  check<DeviceError>(!self.device().is_meta() || target.device.is_meta(), "to: cannot bring ", self, " to ",
                      target.device, ": it has no values; make the tensor there with empty(sizes, {.device = ...})");
   TensorSpec spec = elementwise_spec("to", target.dtype, self);
   spec.device = target.device;

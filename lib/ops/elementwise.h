@@ -11,14 +11,17 @@ namespace taper {
 TensorSpec elementwise_spec(const char* op, DType dtype, std::initializer_list<const Tensor*> operands);
 
 // The ordinary cases, without a look at strides.
-inline TensorSpec elementwise_spec(const char*, DType dtype, const Tensor& a) {
+inline TensorSpec elementwise_spec(const char* op, DType dtype, const Tensor& a) {
   if (a.is_contiguous()) return TensorSpec::contiguous(a.sizes(), dtype, a.device());
-  return elementwise_spec("", dtype, {&a});
+  return elementwise_spec(op, dtype, {&a});
 }
 inline TensorSpec elementwise_spec(const char* op, DType dtype, const Tensor& a, const Tensor& b) {
   if (a.device() == b.device() && a.is_contiguous() && (b.dim() == 0 || (b.is_contiguous() && a.sizes() == b.sizes())))
     return TensorSpec::contiguous(a.sizes(), dtype, a.device());
   return elementwise_spec(op, dtype, {&a, &b});
+}
+inline TensorSpec elementwise_spec(const char* op, DType dtype, const Tensor& a, const Tensor& b, const Tensor& c) {
+  return elementwise_spec(op, dtype, {&a, &b, &c});
 }
 
 }  // namespace taper

@@ -1,12 +1,19 @@
 #pragma once
 // What each pointwise operator computes for one element: the only copy, for the CPU and the CUDA kernels.
 #include <taper/host_device.h>
+#include <taper/ops/fn_math.h>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
 namespace taper::fn {
+
+/// Integers add, subtract and multiply modulo 2^bits, as unsigned ones do: signed overflow must not be undefined.
+template <class T>
+using Wrapping = typename std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, std::make_unsigned<T>,
+                                             std::type_identity<T>>::type;
 
 /// Conversion to another element type. Out of range and NaN give what x86 gives, on every device: the most negative
 /// number, or for uint8 the low byte of it.
@@ -24,6 +31,307 @@ struct Cast {
       return To(x);
     }
   }
+};
+
+// ---- Arithmetic of two ---------------------------------------------------------------------------------------------
+struct Add {
+  template <class T>
+  TAPER_HD T operator()(T a, T b) const {
+    if constexpr (std::is_same_v<T, bool>)
+      return a || b;
+    else
+      return T(Wrapping<T>(a) + Wrapping<T>(b));
+  }
+};
+struct Sub {
+  template <class T>
+  TAPER_HD T operator()(T a, T b) const {
+    return T(Wrapping<T>(a) - Wrapping<T>(b));
+  }
+};
+/// a + alpha b.
+template <class T>
+struct AddScaled {
+  T alpha;
+  TAPER_HD T operator()(T a, T b) const {
+    if constexpr (std::is_same_v<T, bool>)
+      return a || (alpha && b);
+    else
+      return T(Wrapping<T>(a) + Wrapping<T>(Wrapping<T>(alpha) * Wrapping<T>(b)));
+  }
+};
+struct Mul {
+  template <class T>
+  TAPER_HD T operator()(T a, T b) const {
+    if constexpr (std::is_same_v<T, bool>)
+      return a && b;
+    else
+      return T(Wrapping<T>(a) * Wrapping<T>(b));
+  }
+};
+struct Div {
+  template <class T>
+  TAPER_HD T operator()(T a, T b) const {
+    return a / b;
+  }
+};
+/// The larger; NaN if either is NaN.
+struct Maximum {
+  template <class T>
+  TAPER_HD T operator()(T a, T b) const {
+    return a > b || a != a ? a : b;
+  }
+};
+struct Minimum {
+  template <class T>
+  TAPER_HD T operator()(T a, T b) const {
+    return a < b || a != a ? a : b;
+  }
+};
+struct Pow {
+  template <class T>
+  TAPER_HD T operator()(T a, T b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::pow(a, b);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return a || !b;
+    } else {
+      if constexpr (std::is_signed_v<T>) {
+        if (b < 0) return a == 1 ? T(1) : a == -1 ? T(b % 2 == 0 ? 1 : -1) : T(0);
+      }
+      Wrapping<T> result = 1, base = Wrapping<T>(a);
+      for (auto left = Wrapping<T>(b); left != 0; left = Wrapping<T>(left >> 1)) {
+        if (left & 1) result = Wrapping<T>(result * base);
+        base = Wrapping<T>(base * base);
+      }
+      return T(result);
+    }
+  }
+};
+
+// ---- Comparison and logic: bool results ----------------------------------------------------------------------------
+struct Eq {
+  template <class T>
+  TAPER_HD bool operator()(T a, T b) const {
+    return a == b;
+  }
+};
+struct Ne {
+  template <class T>
+  TAPER_HD bool operator()(T a, T b) const {
+    return a != b;
+  }
+};
+struct Lt {
+  template <class T>
+  TAPER_HD bool operator()(T a, T b) const {
+    return a < b;
+  }
+};
+struct Le {
+  template <class T>
+  TAPER_HD bool operator()(T a, T b) const {
+    return a <= b;
+  }
+};
+struct LogicalAnd {
+  template <class T>
+  TAPER_HD bool operator()(T a, T b) const {
+    return (a != T(0)) & (b != T(0));
+  }
+};
+struct LogicalOr {
+  template <class T>
+  TAPER_HD bool operator()(T a, T b) const {
+    return (a != T(0)) | (b != T(0));
+  }
+};
+struct LogicalXor {
+  template <class T>
+  TAPER_HD bool operator()(T a, T b) const {
+    return (a != T(0)) != (b != T(0));
+  }
+};
+struct LogicalNot {
+  template <class T>
+  TAPER_HD bool operator()(T x) const {
+    return x == T(0);
+  }
+};
+struct IsNan {
+  template <class T>
+  TAPER_HD bool operator()(T x) const {
+    return x != x;
+  }
+};
+struct IsFinite {
+  template <class T>
+  TAPER_HD bool operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return x - x == T(0);  // infinity - infinity and NaN - NaN are NaN
+    else
+      return true;
+  }
+};
+
+// ---- Choice --------------------------------------------------------------------------------------------------------
+struct Where {
+  template <class T>
+  TAPER_HD T operator()(bool condition, T a, T b) const {
+    return condition ? a : b;
+  }
+};
+/// min(max(x, low), high): NaN stays NaN, and high wins where the bounds cross.
+template <class T>
+struct Clamp {
+  T low, high;
+  TAPER_HD T operator()(T x) const {
+    const T raised = x < low ? low : x;
+    return raised > high ? high : raised;
+  }
+};
+
+// ---- Functions of one, any number type -----------------------------------------------------------------------------
+struct Neg {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return -x;
+    else
+      return T(Wrapping<T>(0) - Wrapping<T>(x));
+  }
+};
+struct Abs {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::fabs(x);
+    else if constexpr (std::is_signed_v<T>)
+      return x < 0 ? T(Wrapping<T>(0) - Wrapping<T>(x)) : x;
+    else
+      return x;
+  }
+};
+/// -1, 0 or 1; 0 for NaN.
+struct Sign {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    if constexpr (std::is_same_v<T, bool>)
+      return x;
+    else
+      return T(int(x > T(0)) - int(x < T(0)));
+  }
+};
+struct Relu {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return x < T(0) ? T(0) : x;
+  }
+};
+struct Square {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return Mul{}(x, x);
+  }
+};
+
+struct Cube {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return x * x * x;
+  }
+};
+struct ReciprocalSquare {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return T(1) / (x * x);
+  }
+};
+
+// ---- Functions of one, floating ------------------------------------------------------------------------------------
+struct Exp {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return exp_of(x);
+  }
+};
+struct Log {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return log_of(x);
+  }
+};
+struct Sqrt {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::sqrt(x);
+  }
+};
+struct Rsqrt {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return T(1) / std::sqrt(x);
+  }
+};
+struct Reciprocal {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return T(1) / x;
+  }
+};
+struct Tanh {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return tanh_of(x);
+  }
+};
+/// 1 / (1 + e^-x), by the tail that does not overflow: small results keep their precision.
+struct Sigmoid {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    const T tail = exp_of(-std::fabs(x));
+    return (x < T(0) ? tail : T(1)) / (T(1) + tail);
+  }
+};
+struct Sin {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::sin(x);
+  }
+};
+struct Cos {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::cos(x);
+  }
+};
+
+// ---- Gradients in one pass -----------------------------------------------------------------------------------------
+/// y is relu's result.
+struct ReluGrad {
+  template <class T>
+  TAPER_HD T operator()(T g, T y) const {
+    return y <= T(0) ? T(0) : g;
+  }
+};
+/// tanh' = 1 - tanh^2
+struct TanhGrad {
+  template <class T>
+  TAPER_HD T operator()(T g, T y) const {
+    return g * (T(1) - y * y);
+  }
+};
+/// sigmoid' = sigmoid (1 - sigmoid)
+struct SigmoidGrad {
+  template <class T>
+  TAPER_HD T operator()(T g, T y) const {
+    return g * (T(1) - y) * y;
+  }
+};
+template <class T>
+struct ClampGrad {
+  T low, high;
+  TAPER_HD T operator()(T g, T x) const { return (x >= low) & (x <= high) ? g : T(0); }
 };
 
 }  // namespace taper::fn

@@ -1,0 +1,117 @@
+// Functions of one tensor, clamp among them.
+#include <taper/operator.h>
+#include <taper/ops/fn.h>
+#include <taper/ops/pointwise.h>
+#include <taper/promotion.h>
+
+#include <limits>
+
+#include "pointwise.h"
+
+namespace taper::cpu_kernels {
+void install_pointwise_unary();
+namespace {
+
+// Rough work per element, in additions.
+constexpr int kCheap = 1, kVectorFunction = 4, kLibraryFunction = 24;
+
+template <class F, int float_cost = kVectorFunction>
+void floating(Tensor& out, const Tensor& self) {
+  const DType d = floating_of(self.dtype());
+  elementwise(out, d, {{&self, d}}, floating_loop<F, 1>(d), nullptr, d == float32 ? float_cost : kLibraryFunction);
+}
+template <class F>
+void number(Tensor& out, const Tensor& self) {
+  const DType d = self.dtype();
+  elementwise(out, d, {{&self, d}}, number_loop<F, 1>(d, "pointwise"), nullptr, kCheap);
+}
+template <class F>
+void mask(Tensor& out, const Tensor& self) {
+  const DType d = self.dtype();
+  elementwise(out, bool_, {{&self, d}}, mask_loop<F, 1>(d), nullptr, kCheap);
+}
+void sign(Tensor& out, const Tensor& self) {
+  const DType d = self.dtype();
+  elementwise(out, d, {{&self, d}}, any_loop<fn::Sign, 1>(d), nullptr, kCheap);
+}
+void square(Tensor& out, const Tensor& self) {
+  const DType d = self.dtype() == bool_ ? int64 : self.dtype();
+  elementwise(out, d, {{&self, d}}, number_loop<fn::Square, 1>(d, "square"), nullptr, kCheap);
+}
+
+void clamp_to(Tensor& out, const Tensor& self, DType d, const Scalar* min, const Scalar* max) {
+  dispatch_numbers(d, "clamp", [&]<class T>(Type<T>) {
+    using Limits = std::numeric_limits<T>;
+    constexpr bool floats = std::is_floating_point_v<T>;
+    fn::Clamp<T> f{floats ? -Limits::infinity() : Limits::min(), floats ? Limits::infinity() : Limits::max()};
+    if (min) f.low = Number(*min, d).as<T>();
+    if (max) f.high = Number(*max, d).as<T>();
+    // A bound that is NaN makes every result NaN.
+    if (f.low != f.low) f.high = f.low;
+    if (f.high != f.high) {
+      const Number nan(Scalar(double(f.high)), d);
+      return elementwise(out, d, {nan.operand()}, row_loop<fn::Cast<T>, T, T>, nullptr, kCheap);
+    }
+    elementwise(out, d, {{&self, d}}, row_loop<fn::Clamp<T>, T, T>, &f, kCheap);
+  });
+}
+void clamp(Tensor& out, const Tensor& self, const std::optional<Scalar>& min, const std::optional<Scalar>& max) {
+  DType d = self.dtype();
+  if (min) d = promote_types(d, result_type(self, *min));
+  if (max) d = promote_types(d, result_type(self, *max));
+  clamp_to(out, self, d, min ? &*min : nullptr, max ? &*max : nullptr);
+}
+/// The gradient of a function of one, from the gradient of its result and the result.
+template <class F>
+void gradient(Tensor& out, const Tensor& g, const Tensor& y) {
+  const DType d = g.dtype();
+  elementwise(out, d, {{&g, d}, {&y, d}}, floating_loop<F, 2>(d), nullptr, kCheap);
+}
+void clamp_grad(Tensor& out, const Tensor& g, const Tensor& self, const std::optional<Scalar>& min,
+                const std::optional<Scalar>& max) {
+  dispatch_floating(g.dtype(), "clamp_grad", [&]<class T>(Type<T>) {
+    constexpr T infinity = std::numeric_limits<T>::infinity();
+    const fn::ClampGrad<T> f{min ? min->to<T>() : -infinity, max ? max->to<T>() : infinity};
+    const DType d = dtype_of<T>;
+    elementwise(out, d, {{&g, d}, {&self, d}}, row_loop<fn::ClampGrad<T>, T, T, T>, &f, kCheap);
+  });
+}
+
+void clamp_min(Tensor& out, const Tensor& self, const Scalar& min) {
+  clamp_to(out, self, result_type(self, min), &min, nullptr);
+}
+void clamp_max(Tensor& out, const Tensor& self, const Scalar& max) {
+  clamp_to(out, self, result_type(self, max), nullptr, &max);
+}
+
+}  // namespace
+
+void install_pointwise_unary() {
+  constexpr DispatchKey key = DispatchKey::CPU;
+  ops::exp.set_kernel(key, floating<fn::Exp>);
+  ops::log.set_kernel(key, floating<fn::Log>);
+  ops::sqrt.set_kernel(key, floating<fn::Sqrt>);
+  ops::rsqrt.set_kernel(key, floating<fn::Rsqrt>);
+  ops::reciprocal.set_kernel(key, floating<fn::Reciprocal>);
+  ops::tanh.set_kernel(key, floating<fn::Tanh>);
+  ops::sigmoid.set_kernel(key, floating<fn::Sigmoid>);
+  ops::sin.set_kernel(key, floating<fn::Sin, kLibraryFunction>);
+  ops::cos.set_kernel(key, floating<fn::Cos, kLibraryFunction>);
+  ops::abs.set_kernel(key, number<fn::Abs>);
+  ops::neg.set_kernel(key, number<fn::Neg>);
+  ops::relu.set_kernel(key, number<fn::Relu>);
+  ops::square.set_kernel(key, square);
+  ops::sign.set_kernel(key, sign);
+  ops::clamp.set_kernel(key, clamp);
+  ops::clamp_min.set_kernel(key, clamp_min);
+  ops::clamp_max.set_kernel(key, clamp_max);
+  ops::clamp_grad.set_kernel(key, clamp_grad);
+  ops::relu_grad.set_kernel(key, gradient<fn::ReluGrad>);
+  ops::tanh_grad.set_kernel(key, gradient<fn::TanhGrad>);
+  ops::sigmoid_grad.set_kernel(key, gradient<fn::SigmoidGrad>);
+  ops::logical_not.set_kernel(key, mask<fn::LogicalNot>);
+  ops::isnan.set_kernel(key, mask<fn::IsNan>);
+  ops::isfinite.set_kernel(key, mask<fn::IsFinite>);
+}
+
+}  // namespace taper::cpu_kernels
