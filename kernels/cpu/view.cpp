@@ -1,4 +1,4 @@
-// The two adjoint operators behind the gradients of views.
+// The two adjoint operators behind the gradients of views, and reshape where no view will do.
 #include <taper/operator.h>
 #include <taper/ops/view.h>
 
@@ -124,9 +124,15 @@ void read_view(Tensor& out, const Tensor& x, const ViewPlacement& p) {
   });
 }
 
+void reshape_copy(Tensor& out, const Tensor& self, const IntSpan&) {
+  Tensor like_self = detail::make_view(out, {SizesAndStrides::contiguous(self.sizes()), out.storage_offset()}, false);
+  detail::copy_into(like_self, self);
+}
+
 }  // namespace
 
 void install_view() {
+  ops::reshape_copy.set_kernel(DispatchKey::CPU, reshape_copy);
   ops::place_view.set_kernel(DispatchKey::CPU, place_view);
   ops::read_view.set_kernel(DispatchKey::CPU, read_view);
 }
