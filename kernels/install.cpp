@@ -8,6 +8,7 @@ void install_pointwise_binary();
 void install_pointwise_compare();
 void install_pointwise_unary();
 void install_view();
+void install_join();
 }  // namespace cpu_kernels
 
 void install_kernels() {
@@ -16,6 +17,8 @@ void install_kernels() {
   cpu_kernels::install_pointwise_compare();
   cpu_kernels::install_pointwise_unary();
   cpu_kernels::install_view();
+  cpu_kernels::install_view();
+  cpu_kernels::install_join();
 }
 
 }  // namespace taper

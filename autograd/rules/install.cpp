@@ -5,6 +5,8 @@ namespace taper {
 void install_rules() {
   install_pointwise_rules();
   install_view_rules();
+  install_view_rules();
+  install_join_rules();
 }
 
 }  // namespace taper

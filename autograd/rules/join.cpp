@@ -3,8 +3,9 @@
 #include <taper/ops/join.h>
 #include <taper/ops/view.h>
 
+#include "rules.h"
+
 namespace taper {
-void install_join_rules();
 namespace {
 
 /// Each operand's part of the result.

@@ -1,13 +1,14 @@
 // Derivatives of views: each puts the gradient back where the view looked.
-#include <algorithm>
-
 #include <taper/autograd/record.h>
 #include <taper/factory.h>
 #include <taper/ops/join.h>
 #include <taper/ops/view.h>
 
+#include <algorithm>
+
+#include "rules.h"
+
 namespace taper {
-void install_view_rules();
 namespace {
 
 // ---- Views of all elements: another view undoes them ----
@@ -54,9 +55,7 @@ struct PartBackward : Node {
   Gradients apply(Gradients g) override { return {ops::place_view(g[0], placement)}; }
 
  protected:
-  void start(const Tensor& self) {
-    placement.base = TensorSpec::contiguous(self.sizes(), self.dtype(), self.device());
-  }
+  void start(const Tensor& self) { placement.base = TensorSpec::contiguous(self.sizes(), self.dtype(), self.device()); }
   /// The dims of self, without `a` and `b`, then `extra` more dims; returns the place of the first of these.
   int keep_dims(int extra, std::int64_t a, std::int64_t b = -1) {
     const TensorSpec& base = placement.base;

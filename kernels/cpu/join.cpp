@@ -1,8 +1,7 @@
+#include <taper/operator.h>
 #include <taper/ops/join.h>
 
 #include <cstring>
-
-#include <taper/operator.h>
 
 namespace taper::cpu_kernels {
 void install_join();
@@ -19,7 +18,8 @@ Tensor part_of(const Tensor& out, std::int64_t dim, std::int64_t start, std::int
 /// Fills the blocks of t into every `pitch` bytes of `to`.
 void copy_blocks(std::byte* to, std::size_t pitch, const Tensor& t, std::size_t block, std::int64_t count) {
   const auto* from = static_cast<const std::byte*>(t.impl()->data());
-  for (std::int64_t i = 0; i < count; ++i) std::memcpy(to + std::size_t(i) * pitch, from + std::size_t(i) * block, block);
+  for (std::int64_t i = 0; i < count; ++i)
+    std::memcpy(to + std::size_t(i) * pitch, from + std::size_t(i) * block, block);
 }
 
 void cat(Tensor& out, const TensorList& tensors, const std::int64_t& any_dim) {
@@ -59,8 +59,8 @@ void stack(Tensor& out, const TensorList& tensors, const std::int64_t& any_dim) 
     }
     SizesAndStrides g = SizesAndStrides::of_rank(t.dim());
     for (int d = 0; d < t.dim(); ++d) g.set(d, t.size(d), out.stride(d < dim ? d : d + 1));
-    Tensor part = detail::make_view(
-        out, {std::move(g), out.storage_offset() + std::int64_t(i) * out.stride(dim)}, false);
+    Tensor part =
+        detail::make_view(out, {std::move(g), out.storage_offset() + std::int64_t(i) * out.stride(dim)}, false);
     detail::copy_into(part, t);
   }
 }

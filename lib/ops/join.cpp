@@ -1,6 +1,5 @@
-#include <taper/ops/join.h>
-
 #include <taper/operator.h>
+#include <taper/ops/join.h>
 #include <taper/ops/view.h>
 #include <taper/promotion.h>
 

@@ -58,7 +58,8 @@ SizesAndStrides resolve_sizes(const char* op, const Tensor& self, IntSpan sizes)
       inferred = int(d);
       continue;
     }
-    check<ShapeError>(sizes[d] >= 0, op, ": size ", sizes, " has ", sizes[d], " at dim ", d, ", expected 0 or more, or -1");
+    check<ShapeError>(sizes[d] >= 0, op, ": size ", sizes, " has ", sizes[d], " at dim ", d,
+                      ", expected 0 or more, or -1");
     check<ShapeError>(!__builtin_mul_overflow(known, sizes[d], &known), op, ": size ", sizes, " has too many elements");
     to.set(int(d), sizes[d], 0);
   }
@@ -76,8 +77,10 @@ SizesAndStrides resolve_sizes(const char* op, const Tensor& self, IntSpan sizes)
 }
 
 [[noreturn]] void raise_seam(const Tensor& self, IntSpan sizes, const Seam& seam) {
-  raise<ShapeError>("view: size ", sizes, " needs dims ", seam.dim - 1, " and ", seam.dim, " of ", self, " to merge, but no stride does that: with strides ",
-                    self.strides(), " the elements in reading order are ", seam.step, " apart within dim ", seam.dim, " and ", seam.step_across, " from one of its rows to the next; use reshape(), which copies");
+  raise<ShapeError>("view: size ", sizes, " needs dims ", seam.dim - 1, " and ", seam.dim, " of ", self,
+                    " to merge, but no stride does that: with strides ", self.strides(),
+                    " the elements in reading order are ", seam.step, " apart within dim ", seam.dim, " and ",
+                    seam.step_across, " from one of its rows to the next; use reshape(), which copies");
 }
 
 Geometry infer_view(const Tensor& self, const IntSpan& sizes) {
@@ -136,7 +139,8 @@ Tensor unflatten(const Tensor& self, std::int64_t dim, IntSpan sizes) {
   }
   check<ShapeError>(inferred <= 1, "unflatten: sizes ", sizes, " has -1 more than once");
   const bool fits = inferred ? known != 0 && whole % known == 0 : known == whole;
-  check<ShapeError>(fits, "unflatten: sizes ", sizes, " do not multiply to dim ", dim, " of ", self, ", which is ", whole);
+  check<ShapeError>(fits, "unflatten: sizes ", sizes, " do not multiply to dim ", dim, " of ", self, ", which is ",
+                    whole);
   IntVec split(self.sizes().begin(), self.sizes().begin() + at);
   for (const std::int64_t s : sizes) split.push_back(s == -1 ? whole / known : s);
   split.insert(split.end(), self.sizes().begin() + at + 1, self.sizes().end());

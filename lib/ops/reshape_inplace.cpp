@@ -45,9 +45,9 @@ Tensor& Tensor::squeeze_(std::int64_t dim) {
 Tensor& Tensor::unsqueeze_(std::int64_t dim) { return become_view(*this, "unsqueeze_", ops::unsqueeze, dim); }
 
 Tensor& Tensor::resize_(IntSpan sizes) {
-  check<AutogradError>(!(key_set().has(DispatchKey::Autograd) && detail::requires_grad_hook &&
-                         detail::requires_grad_hook(*this)),
-                       "resize_: ", *this, " requires grad, and no gradient has two shapes; resize x.detach().clone()");
+  check<AutogradError>(
+      !(key_set().has(DispatchKey::Autograd) && detail::requires_grad_hook && detail::requires_grad_hook(*this)),
+      "resize_: ", *this, " requires grad, and no gradient has two shapes; resize x.detach().clone()");
   std::int64_t bytes = 0, elements = 1;
   for (const std::int64_t s : sizes) {
     check<ValueError>(s >= 0, "resize_: size ", sizes, " has a negative entry");

@@ -1,7 +1,7 @@
 // Views of all elements: dims in another order, with dims of size 1 more or less, or repeated.
+#include <taper/operator.h>
 #include <taper/ops/view.h>
 
-#include <taper/operator.h>
 #include <utility>
 
 #include "wrap_dim.h"

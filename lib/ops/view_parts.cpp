@@ -1,8 +1,8 @@
 // Views of some of the elements: ranges, entries, windows, diagonals; one or several at a time.
-#include <algorithm>
-
 #include <taper/operator.h>
 #include <taper/ops/view.h>
+
+#include <algorithm>
 
 #include "wrap_dim.h"
 
@@ -121,7 +121,8 @@ namespace ops {
 constinit ViewOp<std::int64_t, std::int64_t> select{"select", "self, dim, index", infer_select};
 constinit ViewOp<std::int64_t, std::int64_t, std::int64_t, std::int64_t> slice{
     "slice", "self, dim, start, length, step", infer_slice};
-constinit ViewOp<std::int64_t, std::int64_t, std::int64_t> unfold{"unfold", "self, dimension, size, step", infer_unfold};
+constinit ViewOp<std::int64_t, std::int64_t, std::int64_t> unfold{"unfold", "self, dimension, size, step",
+                                                                  infer_unfold};
 constinit ViewOp<std::int64_t, std::int64_t, std::int64_t> diagonal{"diagonal", "self, offset, dim1, dim2",
                                                                     infer_diagonal};
 constinit MultiViewOp<IntSpan, std::int64_t> split_with_sizes{"split_with_sizes", "self, split_sizes, dim",
@@ -229,7 +230,9 @@ Tensor Tensor::unfold(std::int64_t dimension, std::int64_t size, std::int64_t st
 Tensor Tensor::diagonal(std::int64_t offset, std::int64_t dim1, std::int64_t dim2) const {
   return taper::diagonal(*this, offset, dim1, dim2);
 }
-TensorList Tensor::split(std::int64_t split_size, std::int64_t dim) const { return taper::split(*this, split_size, dim); }
+TensorList Tensor::split(std::int64_t split_size, std::int64_t dim) const {
+  return taper::split(*this, split_size, dim);
+}
 TensorList Tensor::split_with_sizes(IntSpan split_sizes, std::int64_t dim) const {
   return taper::split_with_sizes(*this, split_sizes, dim);
 }

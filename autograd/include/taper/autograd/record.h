@@ -35,8 +35,12 @@ struct Recorder;
 
 template <class Rule, class R, class... A, StructuredOp<R(A...)>& Op>
 struct Recorder<Rule, Op> {
+  // An operator on a list has no one tensor to overwrite.
+  static constexpr bool has_inplace =
+      std::same_as<R, Tensor> && std::same_as<std::tuple_element_t<0, std::tuple<A..., void>>, Tensor>;
+
   static void install() {
-    if constexpr (std::same_as<R, Tensor>)
+    if constexpr (has_inplace)
       Op.set_record(call, call_inplace);
     else
       Op.set_record(call);
@@ -50,7 +54,7 @@ struct Recorder<Rule, Op> {
     if constexpr (requires { node->save_output(out); }) node->save_output(out);
     return out;
   }
-  static void call_inplace(Tensor& self, const A&... args) requires std::same_as<R, Tensor> {
+  static void call_inplace(Tensor& self, const A&... args) requires has_inplace {
     if (!GradMode::is_enabled() || !(tracks(args) || ...)) return Op.inplace_below_autograd(self, args...);
     check_inplace(self, Op.inplace_name());
     detail::check_destination(Op.inplace_name(), Op.name(), Op.infer(args...), self);
