@@ -17,7 +17,6 @@ void install_kernels() {
   cpu_kernels::install_pointwise_compare();
   cpu_kernels::install_pointwise_unary();
   cpu_kernels::install_view();
-  cpu_kernels::install_view();
   cpu_kernels::install_join();
 }
 
