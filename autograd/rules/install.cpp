@@ -5,7 +5,6 @@ namespace taper {
 void install_rules() {
   install_pointwise_rules();
   install_view_rules();
-  install_view_rules();
   install_join_rules();
 }
 
