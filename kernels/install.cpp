@@ -7,6 +7,8 @@ void install_copy();
 void install_pointwise_binary();
 void install_pointwise_compare();
 void install_pointwise_unary();
+void install_matmul();
+void install_reduce();
 void install_view();
 void install_join();
 }  // namespace cpu_kernels
@@ -18,6 +20,8 @@ void install_kernels() {
   cpu_kernels::install_pointwise_unary();
   cpu_kernels::install_view();
   cpu_kernels::install_join();
+  cpu_kernels::install_matmul();
+  cpu_kernels::install_reduce();
 }
 
 }  // namespace taper
