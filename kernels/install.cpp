@@ -9,6 +9,7 @@ void install_pointwise_compare();
 void install_pointwise_unary();
 void install_matmul();
 void install_reduce();
+void install_random();
 void install_view();
 void install_join();
 }  // namespace cpu_kernels
@@ -18,6 +19,7 @@ void install_kernels() {
   cpu_kernels::install_pointwise_binary();
   cpu_kernels::install_pointwise_compare();
   cpu_kernels::install_pointwise_unary();
+  cpu_kernels::install_random();
   cpu_kernels::install_view();
   cpu_kernels::install_join();
   cpu_kernels::install_matmul();

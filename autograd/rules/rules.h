@@ -15,6 +15,7 @@ void install_conv_rules();
 void install_pool_rules();
 void install_norm_rules();
 void install_dropout_rules();
+void install_random_rules();
 
 /// All of them.
 void install_rules();

@@ -1,0 +1,26 @@
+#pragma once
+#include <taper/ops/declare.h>
+#include <taper/random.h>
+
+namespace taper {
+
+/// x with elements set to 0 with probability p, independently, and the others multiplied by 1 / (1 - p), so that the
+/// mean stays. Returns x itself unless `training`.
+///
+/// float32 or float64. The mask is not stored: it follows from the stream the call took, and backward makes it anew.
+/// Throws ValueError if p is outside [0, 1].
+/// Srivastava, Hinton, Krizhevsky, Sutskever, Salakhutdinov 2014, "Dropout: A Simple Way to Prevent Neural Networks
+/// from Overfitting".
+Tensor dropout(const Tensor& x, double p = 0.5, bool training = true, Generator& generator = default_generator());
+Tensor& dropout_(Tensor& x, double p = 0.5, bool training = true, Generator& generator = default_generator());
+/// As dropout, with whole channels set to 0 together: x [n, c, ...], or [c, ...] of one sample, where `...` is one, two
+/// or three dimensions.
+Tensor dropout1d(const Tensor& x, double p = 0.5, bool training = true, Generator& generator = default_generator());
+Tensor dropout2d(const Tensor& x, double p = 0.5, bool training = true, Generator& generator = default_generator());
+Tensor dropout3d(const Tensor& x, double p = 0.5, bool training = true, Generator& generator = default_generator());
+
+namespace ops {
+extern StructuredOp<Tensor(Tensor, double, RandomStream)> dropout;
+}
+
+}  // namespace taper
