@@ -73,37 +73,48 @@ T* at(T* p, std::int64_t bytes) {
   return reinterpret_cast<T*>(reinterpret_cast<Byte*>(p) + bytes);
 }
 
+/// How elements are read. bool as a byte: GCC does not vectorize loads of bool.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
+template <class T>
+inline T value(const Stored<T>& v) {
+  if constexpr (std::is_same_v<T, bool>)
+    return v != 0;
+  else
+    return v;
+}
+
 template <class R, class... A, class F, std::size_t... I>
 inline void row(const F& f, char* const* p, const std::int64_t* step, std::int64_t n, std::index_sequence<I...>) {
-  const auto dense = [&](R* out, const A*... a) {
+  const auto dense = [&](R* out, const Stored<A>*... a) {
     TAPER_INDEPENDENT
-    for (std::int64_t i = 0; i < n; ++i) out[i] = f(a[i]...);
+    for (std::int64_t i = 0; i < n; ++i) out[i] = f(value<A>(a[i])...);
   };
-  const auto any = [&](R* out, const A*... a) {
-    for (std::int64_t i = 0; i < n; ++i) *at(out, i * step[0]) = f(*at(a, i * step[I + 1])...);
+  const auto any = [&](R* out, const Stored<A>*... a) {
+    for (std::int64_t i = 0; i < n; ++i) *at(out, i * step[0]) = f(value<A>(*at(a, i * step[I + 1]))...);
   };
   if (step[0] == sizeof(R) && ((step[I + 1] == sizeof(A)) && ...))
-    dense(reinterpret_cast<R*>(p[0]), reinterpret_cast<const A*>(p[I + 1])...);
+    dense(reinterpret_cast<R*>(p[0]), reinterpret_cast<const Stored<A>*>(p[I + 1])...);
   else
-    any(reinterpret_cast<R*>(p[0]), reinterpret_cast<const A*>(p[I + 1])...);
+    any(reinterpret_cast<R*>(p[0]), reinterpret_cast<const Stored<A>*>(p[I + 1])...);
 }
 
 /// As row, with the last (`right`) or the one before repeated: x * 2, where(mask, x, 0).
 template <bool right, class R, class... A, class F, std::size_t... I>
 inline void row_with_number(const F& f, char* const* p, std::int64_t n, std::index_sequence<I...>) {
   constexpr std::size_t fixed = sizeof...(A) - (right ? 1 : 2);
-  const auto go = [&](R* out, const A*... a) {
-    const auto number = std::get<fixed>(std::tuple<A...>{*a...});
-    const auto value = [&]<std::size_t K>(std::integral_constant<std::size_t, K>, const auto* v, std::int64_t i) {
-      if constexpr (K == fixed)
-        return number;
-      else
-        return v[i];
-    };
+  const auto go = [&](R* out, const Stored<A>*... a) {
+    const std::tuple<A...> first{value<A>(*a)...};
     TAPER_INDEPENDENT
-    for (std::int64_t i = 0; i < n; ++i) out[i] = f(value(std::integral_constant<std::size_t, I>{}, a, i)...);
+    for (std::int64_t i = 0; i < n; ++i)
+      out[i] = f([&] {
+        if constexpr (I == fixed)
+          return std::get<I>(first);
+        else
+          return value<A>(a[i]);
+      }()...);
   };
-  go(reinterpret_cast<R*>(p[0]), reinterpret_cast<const A*>(p[I + 1])...);
+  go(reinterpret_cast<R*>(p[0]), reinterpret_cast<const Stored<A>*>(p[I + 1])...);
 }
 
 }  // namespace detail

@@ -23,6 +23,8 @@ struct Cast {
   TAPER_HD To operator()(From x) const {
     if constexpr (std::is_same_v<To, bool>) {
       return x != From(0);
+    } else if constexpr (std::is_same_v<From, bool>) {
+      return x ? To(1) : To(0);
     } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
       using Wide = std::conditional_t<sizeof(To) == 8, std::int64_t, std::int32_t>;
       constexpr From kLimit = From(-2) * From(std::numeric_limits<Wide>::min() / 2);
