@@ -2,14 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <taper/error.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
-
-#include <taper/error.h>
 
 namespace taper {
 

@@ -1,5 +1,6 @@
 // The safetensors format: 8 bytes with the length of a JSON header, the header, then the elements of all tensors
 // without holes. A reader must not trust a word of it: nothing is allocated that the file does not hold.
+#include <taper/operator.h>
 #include <taper/serialize.h>
 
 #include <algorithm>
@@ -7,8 +8,6 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
-
-#include <taper/operator.h>
 
 #include "atomic_file.h"
 
@@ -27,8 +26,7 @@ struct FileDType {
 };
 constexpr FileDType kFileDTypes[] = {{"BOOL", bool_}, {"U8", uint8},    {"I32", int32},
                                      {"I64", int64},  {"F32", float32}, {"F64", float64}};
-constexpr const char* kForeignDTypes[] = {"I8",  "I16", "U16", "U32",  "U64",     "F16",
-                                          "BF16", "F8_E4M3", "F8_E5M2"};
+constexpr const char* kForeignDTypes[] = {"I8", "I16", "U16", "U32", "U64", "F16", "BF16", "F8_E4M3", "F8_E5M2"};
 
 const char* file_name_of(DType d) {
   for (const FileDType& f : kFileDTypes)
@@ -184,9 +182,8 @@ HeaderReader read_header(const InputFile& file, const std::string& path, std::ui
   for (std::size_t i = 1; i < by_name.size(); ++i)
     check<IOError>(by_name[i - 1]->name != by_name[i]->name, "load_file: '", path, "': tensor '", by_name[i]->name,
                    "' comes twice");
-  std::sort(by_place.begin(), by_place.end(), [](const Entry* a, const Entry* b) {
-    return std::pair(a->begin, a->end) < std::pair(b->begin, b->end);
-  });
+  std::sort(by_place.begin(), by_place.end(),
+            [](const Entry* a, const Entry* b) { return std::pair(a->begin, a->end) < std::pair(b->begin, b->end); });
   std::uint64_t place = 0;
   for (const Entry* e : by_place) {
     check<IOError>(e->begin == place, "load_file: '", path, "': tensor '", e->name, "' begins at byte ", e->begin,
@@ -219,9 +216,8 @@ void save_file(const TensorDict& tensors, const std::string& path, const Metadat
     rows.push_back(t.to(cpu).contiguous());
   }
   // Wide elements first: then every tensor starts at a multiple of its element size.
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return rows[a].element_size() > rows[b].element_size();
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return rows[a].element_size() > rows[b].element_size(); });
   std::vector<std::uint64_t> begin(rows.size());
   std::uint64_t place = 0;
   for (const std::size_t i : order) begin[i] = std::exchange(place, place + rows[i].nbytes());

@@ -81,8 +81,8 @@ class ByteSource {
       if (status == Z_STREAM_END)
         next_member();
       else
-        check<IOError>(status == Z_OK || status == Z_BUF_ERROR, "read_idx: '", path_, "' is damaged: ",
-                       stream_.msg ? stream_.msg : "the gzip data cannot be decompressed");
+        check<IOError>(status == Z_OK || status == Z_BUF_ERROR, "read_idx: '", path_,
+                       "' is damaged: ", stream_.msg ? stream_.msg : "the gzip data cannot be decompressed");
     }
     return done;
   }
@@ -195,8 +195,8 @@ LabelledImages load_mnist(const std::string& folder, bool train) {
                  "' should hold uint8[n, height, width], got ", images.spec());
   check<IOError>(labels.dtype() == uint8 && labels.dim() == 1, "load_mnist: '", labels_path,
                  "' should hold uint8[n], got ", labels.spec());
-  check<IOError>(images.size(0) == labels.size(0), "load_mnist: '", folder, "' has ", images.size(0),
-                 " pictures but ", labels.size(0), " labels for them");
+  check<IOError>(images.size(0) == labels.size(0), "load_mnist: '", folder, "' has ", images.size(0), " pictures but ",
+                 labels.size(0), " labels for them");
   return {images, labels.to(int64)};
 }
 

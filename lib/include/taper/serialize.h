@@ -1,11 +1,11 @@
 #pragma once
+#include <taper/tensor.h>
+
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <taper/tensor.h>
 
 namespace taper {
 

@@ -1,7 +1,7 @@
 #pragma once
-#include <string>
-
 #include <taper/tensor.h>
+
+#include <string>
 
 namespace taper::data {
 

@@ -1,0 +1,40 @@
+#pragma once
+// The arithmetic of the optimizers in <taper/nn/optim.h>: each function updates a parameter and its state in one pass
+// over memory, without temporaries. All tensors of a call have one shape and one dtype, float32 or float64.
+// The writes count as writes of every tensor written, and are not recorded for differentiation.
+#include <taper/ops/declare.h>
+#include <taper/tensor.h>
+
+namespace taper {
+
+struct SgdStep {
+  using plain_argument = void;
+  double lr = 0, momentum = 0, dampening = 0, weight_decay = 0;
+  bool nesterov = false, maximize = false;
+  bool first = false;  ///< the momentum buffer has no value yet: it becomes the gradient, undamped
+};
+/// g = grad + weight_decay * param; buffer = momentum * buffer + (1 - dampening) * g; param -= lr * buffer, or
+/// lr * (g + momentum * buffer) with Nesterov's momentum. The buffer may be undefined if momentum is 0.
+void sgd_step_(const Tensor& param, const Tensor& grad, const Tensor& momentum_buffer, const SgdStep& step);
+
+struct AdamStep {
+  using plain_argument = void;
+  double lr = 0, beta1 = 0, beta2 = 0, eps = 0, weight_decay = 0;
+  std::int64_t step = 1;         ///< of this parameter, counted from 1
+  bool decoupled_decay = false;  ///< AdamW: param *= 1 - lr * weight_decay; else grad += weight_decay * param
+  bool maximize = false;
+};
+/// m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2;
+/// param -= lr / (1 - beta1^step) * m / (sqrt(v) / sqrt(1 - beta2^step) + eps).
+/// Kingma and Ba 2014, "Adam"; Loshchilov and Hutter 2017, "Decoupled weight decay regularization". If max_exp_avg_sq
+/// is defined it keeps the largest v, which takes v's place: Reddi, Kale and Kumar 2018, "On the convergence of Adam".
+void adam_step_(const Tensor& param, const Tensor& grad, const Tensor& exp_avg, const Tensor& exp_avg_sq,
+                const Tensor& max_exp_avg_sq, const AdamStep& step);
+
+namespace ops {
+// In place on the first argument; the state is written too.
+extern StructuredOp<Tensor(Tensor, Tensor, std::optional<Tensor>, SgdStep)> sgd_step;
+extern StructuredOp<Tensor(Tensor, Tensor, Tensor, Tensor, std::optional<Tensor>, AdamStep)> adam_step;
+}  // namespace ops
+
+}  // namespace taper
