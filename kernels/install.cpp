@@ -10,6 +10,7 @@ void install_pointwise_unary();
 void install_matmul();
 void install_reduce();
 void install_random();
+void install_image();
 void install_optim();
 void install_view();
 void install_join();
@@ -21,6 +22,7 @@ void install_kernels() {
   cpu_kernels::install_pointwise_compare();
   cpu_kernels::install_pointwise_unary();
   cpu_kernels::install_random();
+  cpu_kernels::install_image();
   cpu_kernels::install_optim();
   cpu_kernels::install_view();
   cpu_kernels::install_join();
