@@ -12,14 +12,13 @@ namespace {
 /// Rows that can be copied as blocks of bytes.
 Tensor as_rows(const Tensor& t) {
   check<ShapeError>(t.dim() > 0, "TensorDataset: a tensor without dimensions has no rows, got ", t.spec());
+  check<DeviceError>(t.device().is_cpu(), "TensorDataset: data sets are kept on the cpu, got ", t.spec(),
+                     "; a transform can move each batch");
   const NoGradGuard no_grad;
   return t.detach().contiguous();
 }
 
-Tensor index_tensor(IntSpan indices) { return from_vector(indices.vec()); }
-
 Tensor gather_rows(const Tensor& from, IntSpan indices) {
-  if (!from.device().is_cpu()) return from.index_select(0, index_tensor(indices).to(from.device()));
   IntVec sizes = from.sizes().vec();
   sizes[0] = std::int64_t(indices.size());
   Tensor out = empty(sizes, from.dtype());

@@ -26,8 +26,8 @@ class Dataset {
   virtual Batch get_batch(IntSpan indices) const = 0;
 };
 
-/// Rows of tensors: sample i is data[i] and target[i]. The tensors are shared, not copied, unless they are not
-/// contiguous. Throws ShapeError if they do not have the same number of rows.
+/// Rows of tensors on the cpu: sample i is data[i] and target[i]. The tensors are shared, not copied, unless they are
+/// not contiguous. Throws ShapeError if they do not have the same number of rows.
 class TensorDataset final : public Dataset {
  public:
   explicit TensorDataset(const Tensor& data, const Tensor& target = {});
