@@ -1,7 +1,9 @@
 #include "conv2d.h"
 
 #include <algorithm>
+#include <type_traits>
 
+#include "conv2d_direct.h"
 #include "conv2d_im2col.h"
 #include "ordered_sum.h"
 #include "vec.h"
@@ -42,18 +44,32 @@ void bias_grad(const Conv2dShape& s, const T* dy, T* dbias) {
 template <class T>
 void conv2d_forward(const Conv2dShape& s, const T* x, const T* weight, const T* bias, T* y) {
   if (s.n == 0) return;
+  if constexpr (std::is_same_v<T, float>) {
+    if (prefers_direct_forward(s)) return conv2d_forward_direct(s, x, weight, bias, y);
+  }
   conv2d_forward_im2col(s, x, weight, bias, y);
 }
 
 template <class T>
 void conv2d_input_grad(const Conv2dShape& s, const T* dy, const T* weight, T* dx) {
   if (s.n == 0) return;
+  if constexpr (std::is_same_v<T, float>) {
+    if (prefers_direct_input_grad(s)) return conv2d_input_grad_direct(s, dy, weight, dx);
+  }
   conv2d_input_grad_im2col(s, dy, weight, dx);
 }
 
 template <class T>
-void conv2d_weight_grad(const Conv2dShape& s, const T* x, const T* dy, T* dweight, T* dbias) {
+void weight_grad(const Conv2dShape& s, const T* x, const T* dy, T* dweight) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (prefers_direct_weight_grad(s)) return conv2d_weight_grad_direct(s, x, dy, dweight);
+  }
   conv2d_weight_grad_im2col(s, x, dy, dweight);
+}
+
+template <class T>
+void conv2d_weight_grad(const Conv2dShape& s, const T* x, const T* dy, T* dweight, T* dbias) {
+  weight_grad(s, x, dy, dweight);
   if (dbias) bias_grad(s, dy, dbias);
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "cpu/conv2d_direct.h"
 #include "support/catch.h"
 #include "thread_count.h"
 #include "values.h"
@@ -37,9 +38,17 @@ void for_products(const Conv2dShape& s, const F& f) {
               }
 }
 
+/// One way to compute a convolution and its gradients; a null function is left out.
+template <class T>
+struct Kernels {
+  void (*forward)(const Conv2dShape&, const T*, const T*, const T*, T*) = conv2d_forward<T>;
+  void (*input_grad)(const Conv2dShape&, const T*, const T*, T*) = conv2d_input_grad<T>;
+  void (*weight_grad)(const Conv2dShape&, const T*, const T*, T*, T*) = conv2d_weight_grad<T>;
+};
+
 /// The largest error of forward, input gradient, weight gradient and bias gradient against loops in double.
 template <class T>
-double worst_error(Conv2dShape s) {
+double worst_error(Conv2dShape s, const Kernels<T>& k = {}) {
   s = with_output(s);
   const auto x = random_values<T>(s.n * s.c * s.h * s.w, 1), weight = random_values<T>(s.weight_count(), 2);
   const auto bias = random_values<T>(s.out_c, 3), dy = random_values<T>(s.n * s.out_c * s.positions(), 4);
@@ -67,16 +76,19 @@ double worst_error(Conv2dShape s) {
     const auto in = order(x, s.c, s.h * s.w), g = order(dy, s.out_c, s.positions());
     const T nan = static_cast<T>(NAN);
     std::vector<T> y(dy.size(), nan), dx(x.size(), nan), dw(weight.size(), nan), db(bias.size(), nan);
-    conv2d_forward<T>(s, in.data(), weight.data(), bias.data(), y.data());
-    conv2d_input_grad<T>(s, g.data(), weight.data(), dx.data());
-    conv2d_weight_grad<T>(s, in.data(), g.data(), dw.data(), db.data());
+    k.forward(s, in.data(), weight.data(), bias.data(), y.data());
+    if (k.input_grad)
+      k.input_grad(s, g.data(), weight.data(), dx.data());
+    else
+      dx = order(std::vector<T>(want_dx.begin(), want_dx.end()), s.c, s.h * s.w);
+    k.weight_grad(s, in.data(), g.data(), dw.data(), db.data());
     worst = std::max({worst, worst_distance(back(y, s.out_c, s.positions()), want_y),
                       worst_distance(back(dx, s.c, s.h * s.w), want_dx), worst_distance(dw, want_dw),
                       worst_distance(db, want_db)});
 
     std::vector<T> no_bias(y.size(), nan), again(weight.size(), nan);
-    conv2d_forward<T>(s, in.data(), weight.data(), nullptr, no_bias.data());
-    conv2d_weight_grad<T>(s, in.data(), g.data(), again.data(), nullptr);
+    k.forward(s, in.data(), weight.data(), nullptr, no_bias.data());
+    k.weight_grad(s, in.data(), g.data(), again.data(), nullptr);
     for (std::size_t i = 0; i < y.size(); ++i) {
       const std::size_t o = channels_last ? i % bias.size() : i / static_cast<std::size_t>(s.positions()) % bias.size();
       worst = std::max(worst, std::abs(static_cast<double>(y[i]) - static_cast<double>(no_bias[i] + bias[o])));
@@ -164,6 +176,21 @@ TEMPLATE_TEST_CASE("conv2d and its gradients equal loops in double, in both orde
     // Sums of `length` products below 1.
     const double length = static_cast<double>(std::max({s.taps(), s.n * s.positions(), s.out_c * s.kh * s.kw}));
     CHECK(worst_error<TestType>(sample.shape) <= 2 * std::numeric_limits<TestType>::epsilon() * (length + 4));
+  }
+}
+
+TEST_CASE("the direct convolution kernels serve every shape, also those that are left to others") {
+  for (const Sample& sample : samples()) {
+    CAPTURE(sample.name);
+    const Conv2dShape s = with_output(sample.shape);
+    const double length = static_cast<double>(std::max({s.taps(), s.n * s.positions(), s.out_c * s.kh * s.kw}));
+    Kernels<float> direct{conv2d_forward_direct, nullptr,
+                          [](const Conv2dShape& t, const float* x, const float* dy, float* dw, float* db) {
+                            conv2d_weight_grad<float>(t, x, dy, dw, db);  // for the bias
+                            conv2d_weight_grad_direct(t, x, dy, dw);
+                          }};
+    if (s.stride_h == 1 && s.stride_w == 1) direct.input_grad = conv2d_input_grad_direct;
+    CHECK(worst_error<float>(sample.shape, direct) <= 2 * std::numeric_limits<float>::epsilon() * (length + 4));
   }
 }
 
