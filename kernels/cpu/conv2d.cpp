@@ -5,6 +5,7 @@
 
 #include "conv2d_direct.h"
 #include "conv2d_im2col.h"
+#include "conv2d_onednn.h"
 #include "ordered_sum.h"
 #include "vec.h"
 
@@ -39,37 +40,47 @@ void bias_grad(const Conv2dShape& s, const T* dy, T* dbias) {
   });
 }
 
+/// A library's kernel is generated on the first call of a shape, which a few thousand multiply-adds do not repay.
+bool is_tiny(const Conv2dShape& s) { return s.n * s.image_work() < 8192; }
+
+bool is_empty(const Conv2dShape& s) { return s.n * s.positions() == 0; }
+
 }  // namespace
 
 template <class T>
 void conv2d_forward(const Conv2dShape& s, const T* x, const T* weight, const T* bias, T* y) {
-  if (s.n == 0) return;
+  if (is_empty(s)) return;
   if constexpr (std::is_same_v<T, float>) {
     if (prefers_direct_forward(s)) return conv2d_forward_direct(s, x, weight, bias, y);
+    if (!is_tiny(s) && conv2d_forward_onednn(s, x, weight, bias, y)) return;
   }
   conv2d_forward_im2col(s, x, weight, bias, y);
 }
 
 template <class T>
 void conv2d_input_grad(const Conv2dShape& s, const T* dy, const T* weight, T* dx) {
-  if (s.n == 0) return;
   if constexpr (std::is_same_v<T, float>) {
-    if (prefers_direct_input_grad(s)) return conv2d_input_grad_direct(s, dy, weight, dx);
+    if (!is_empty(s)) {
+      if (prefers_direct_input_grad(s)) return conv2d_input_grad_direct(s, dy, weight, dx);
+      if (!is_tiny(s) && conv2d_input_grad_onednn(s, dy, weight, dx)) return;
+    }
   }
   conv2d_input_grad_im2col(s, dy, weight, dx);
 }
 
 template <class T>
-void weight_grad(const Conv2dShape& s, const T* x, const T* dy, T* dweight) {
+void conv2d_weight_grad(const Conv2dShape& s, const T* x, const T* dy, T* dweight, T* dbias) {
   if constexpr (std::is_same_v<T, float>) {
-    if (prefers_direct_weight_grad(s)) return conv2d_weight_grad_direct(s, x, dy, dweight);
+    if (!is_empty(s)) {
+      if (prefers_direct_weight_grad(s)) {
+        conv2d_weight_grad_direct(s, x, dy, dweight);
+        if (dbias) bias_grad(s, dy, dbias);
+        return;
+      }
+      if (!is_tiny(s) && conv2d_weight_grad_onednn(s, x, dy, dweight, dbias)) return;
+    }
   }
   conv2d_weight_grad_im2col(s, x, dy, dweight);
-}
-
-template <class T>
-void conv2d_weight_grad(const Conv2dShape& s, const T* x, const T* dy, T* dweight, T* dbias) {
-  weight_grad(s, x, dy, dweight);
   if (dbias) bias_grad(s, dy, dbias);
 }
 
