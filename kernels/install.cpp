@@ -7,11 +7,13 @@ void install_copy();
 void install_pointwise_binary();
 void install_pointwise_compare();
 void install_pointwise_unary();
+void install_loss();
 void install_matmul();
 void install_reduce();
 void install_random();
 void install_image();
 void install_optim();
+void install_softmax();
 void install_view();
 void install_join();
 }  // namespace cpu_kernels
@@ -26,8 +28,10 @@ void install_kernels() {
   cpu_kernels::install_optim();
   cpu_kernels::install_view();
   cpu_kernels::install_join();
+  cpu_kernels::install_loss();
   cpu_kernels::install_matmul();
   cpu_kernels::install_reduce();
+  cpu_kernels::install_softmax();
 }
 
 }  // namespace taper

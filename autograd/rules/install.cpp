@@ -6,10 +6,12 @@ void install_rules() {
   install_dropout_rules();
   install_pointwise_rules();
   install_join_rules();
+  install_loss_rules();
   install_matmul_rules();
   install_reduce_rules();
   install_random_rules();
   install_view_rules();
+  install_softmax_rules();
 }
 
 }  // namespace taper
