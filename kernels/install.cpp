@@ -16,6 +16,9 @@ void install_optim();
 void install_softmax();
 void install_view();
 void install_join();
+void install_index();
+void install_scatter();
+void install_mask();
 }  // namespace cpu_kernels
 
 void install_kernels() {
@@ -32,6 +35,9 @@ void install_kernels() {
   cpu_kernels::install_matmul();
   cpu_kernels::install_reduce();
   cpu_kernels::install_softmax();
+  cpu_kernels::install_index();
+  cpu_kernels::install_scatter();
+  cpu_kernels::install_mask();
 }
 
 }  // namespace taper

@@ -12,6 +12,7 @@ void install_rules() {
   install_random_rules();
   install_view_rules();
   install_softmax_rules();
+  install_index_rules();
 }
 
 }  // namespace taper

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "elements.h"
 #include "strided_rows.h"
 
 namespace taper::cpu_kernels {
@@ -41,11 +42,6 @@ bool may_overlap(const SizesAndStrides& g) {
     reached += (size - 1) * stride;
   }
   return false;
-}
-
-template <class T>
-T* first_of(const Tensor& t) {
-  return static_cast<T*>(t.impl()->data());
 }
 
 /// The memory that base and view look at together.

@@ -1,0 +1,70 @@
+// masked_fill and nonzero.
+#include <taper/operator.h>
+#include <taper/ops/fn.h>
+#include <taper/ops/index.h>
+
+#include "elements.h"
+#include "pointwise.h"
+#include "strided_rows.h"
+
+namespace taper::cpu_kernels {
+void install_mask();
+namespace {
+
+void masked_fill(Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value) {
+  const DType d = self.dtype();
+  const auto loop = [&]() -> RowLoop {
+    switch (itemsize(d)) {
+      case 1:
+        return row_loop<fn::Where, std::uint8_t, bool, std::uint8_t, std::uint8_t>;
+      case 4:
+        return row_loop<fn::Where, std::int32_t, bool, std::int32_t, std::int32_t>;
+      default:
+        return row_loop<fn::Where, std::int64_t, bool, std::int64_t, std::int64_t>;
+    }
+  }();
+  const Number number(value.scalar(), d);
+  elementwise(out, d, {{&mask, bool_}, number.operand(), {&self, d}}, loop, nullptr, 1);
+}
+
+void count_nonzero(Tensor& out, const Tensor& self) {
+  std::int64_t count = 0;
+  const StridedRows<1> rows(self.sizes(), {self.strides()});
+  const std::int64_t n = rows.row_length(), step = rows.steps()[0];
+  dispatch_all(self.dtype(), [&]<class T>(Type<T>) {
+    const T* const x = first_of<const T>(self);
+    rows.for_each_row(0, rows.rows(), [&](const auto& at) {
+      const T* const p = x + at[0];
+      for (std::int64_t i = 0; i < n; ++i) count += p[i * step] != T(0);
+    });
+  });
+  *first_of<std::int64_t>(out) = count;
+}
+
+void nonzero(Tensor& out, const Tensor& self, const std::int64_t&) {
+  if (out.numel() == 0) return;
+  const IntSpan sizes = self.sizes();
+  auto* to = first_of<std::int64_t>(out);
+  dispatch_all(self.dtype(), [&]<class T>(Type<T>) {
+    const T* const x = first_of<const T>(self);
+    std::int64_t i = 0;  // in row-major order
+    StridedRows<1>(sizes, {self.strides()}).for_each([&](const auto& at) {
+      if (x[at[0]] != T(0)) {
+        std::int64_t rest = i;
+        for (std::size_t d = sizes.size(); d-- > 0; rest /= sizes[d]) to[d] = rest % sizes[d];
+        to += sizes.size();
+      }
+      ++i;
+    });
+  });
+}
+
+}  // namespace
+
+void install_mask() {
+  ops::masked_fill.set_kernel(DispatchKey::CPU, masked_fill);
+  ops::count_nonzero.set_kernel(DispatchKey::CPU, count_nonzero);
+  ops::nonzero.set_kernel(DispatchKey::CPU, nonzero);
+}
+
+}  // namespace taper::cpu_kernels

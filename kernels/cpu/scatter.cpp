@@ -1,0 +1,104 @@
+// A position for each element: gather, scatter, scatter_add.
+#include <taper/operator.h>
+#include <taper/ops/index.h>
+
+#include "copy.h"
+#include "elements.h"
+#include "parallel.h"
+#include "strided_rows.h"
+
+namespace taper::cpu_kernels {
+void install_scatter();
+namespace {
+
+/// Strides of the tensor that the positions go into: none along dim, where the position decides.
+struct Indexed {
+  IntVec strides;
+  std::int64_t along = 1;
+  Indexed(const Tensor& t, std::int64_t dim, const Tensor& index) : strides(std::size_t(index.dim()), 0) {
+    if (t.dim() == 0) return;
+    const std::int64_t at = dim < 0 ? dim + t.dim() : dim;
+    along = t.stride(at);
+    for (std::int64_t d = 0; d < index.dim(); ++d)
+      if (d != at) strides[std::size_t(d)] = t.stride(d);
+  }
+};
+
+/// Strides to read t in the shape of index, which may have a dim where t has none.
+IntVec strides_like(const Tensor& t, const Tensor& index) {
+  IntVec s = t.strides().vec();
+  s.resize(std::size_t(index.dim()), 0);
+  return s;
+}
+
+void gather(Tensor& out, const Tensor& self, const std::int64_t& dim, const Tensor& index) {
+  if (out.numel() == 0) return;
+  const Indexed from(self, dim, index);
+  const StridedRows<3> rows(index.sizes(), {out.strides(), IntSpan(from.strides), index.strides()});
+  const std::int64_t n = rows.row_length();
+  const auto [to_step, from_step, index_step] = rows.steps();
+  const std::int64_t* const positions = first_of<const std::int64_t>(index);
+  dispatch_size(self.dtype(), [&, to_step = to_step, from_step = from_step, index_step = index_step]<class T>(Type<T>) {
+    T* const to = first_of<T>(out);
+    const T* const source = first_of<const T>(self);
+    parallel_for(0, rows.rows(), grain_for(n), [&](std::int64_t begin, std::int64_t end) {
+      rows.for_each_row(begin, end, [&](const auto& at) {
+        for (std::int64_t i = 0; i < n; ++i)
+          to[at[0] + i * to_step] = source[at[1] + i * from_step + positions[at[2] + i * index_step] * from.along];
+      });
+    });
+  });
+}
+
+template <class T, class F>
+void scatter_elements(const Tensor& out, std::int64_t dim, const Tensor& index, const Tensor& src, F f) {
+  const Indexed into(out, dim, index);
+  const IntVec src_strides = strides_like(src, index);
+  const StridedRows<3> rows(index.sizes(), {IntSpan(into.strides), IntSpan(src_strides), index.strides()});
+  T* const to = first_of<T>(out);
+  const T* const from = first_of<const T>(src);
+  const std::int64_t* const positions = first_of<const std::int64_t>(index);
+  rows.for_each([&](const auto& at) {
+    T& x = to[at[0] + positions[at[2]] * into.along];
+    x = f(x, from[at[1]]);
+  });
+}
+
+void replace(const Tensor& out, std::int64_t dim, const Tensor& index, const Tensor& src) {
+  dispatch_size(out.dtype(),
+                [&]<class T>(Type<T>) { scatter_elements<T>(out, dim, index, src, [](T, T value) { return value; }); });
+}
+void add(const Tensor& out, std::int64_t dim, const Tensor& index, const Tensor& src) {
+  dispatch_all(out.dtype(), [&]<class T>(Type<T>) {
+    scatter_elements<T>(out, dim, index, src, [](T old, T value) {
+      if constexpr (std::is_same_v<T, bool>)
+        return old || value;
+      else
+        return T(old + value);
+    });
+  });
+}
+
+template <auto& write>
+void scatter(Tensor& out, const Tensor& self, const std::int64_t& dim, const Tensor& index, const Tensor& any_src) {
+  const bool direct = out.dtype() == self.dtype();
+  const Tensor result = direct ? out : taper::detail::private_copy(self);
+  if (direct && overlap(out, self) != Overlap::identical) copy_elements(out, self);
+  if (index.numel() > 0) {
+    const auto apart = [&](const Tensor& t) {
+      return overlap(out, t) == Overlap::none ? t : taper::detail::private_copy(t);
+    };
+    write(result, dim, apart(index), apart(any_src));
+  }
+  if (!direct) copy_elements(out, result);
+}
+
+}  // namespace
+
+void install_scatter() {
+  ops::gather.set_kernel(DispatchKey::CPU, gather);
+  ops::scatter.set_kernel(DispatchKey::CPU, scatter<replace>);
+  ops::scatter_add.set_kernel(DispatchKey::CPU, scatter<add>);
+}
+
+}  // namespace taper::cpu_kernels
