@@ -187,7 +187,6 @@ void install_index_rules() {
   differentiate<ScatterBackward, ops::scatter>();
   differentiate<ScatterAddBackward, ops::scatter_add>();
   differentiate<MaskedFillBackward, ops::masked_fill>();
-  ops::count_nonzero.declare_non_differentiable();
   ops::nonzero.declare_non_differentiable();
 }
 

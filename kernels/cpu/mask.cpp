@@ -27,20 +27,6 @@ void masked_fill(Tensor& out, const Tensor& self, const Tensor& mask, const Tens
   elementwise(out, d, {{&mask, bool_}, number.operand(), {&self, d}}, loop, nullptr, 1);
 }
 
-void count_nonzero(Tensor& out, const Tensor& self) {
-  std::int64_t count = 0;
-  const StridedRows<1> rows(self.sizes(), {self.strides()});
-  const std::int64_t n = rows.row_length(), step = rows.steps()[0];
-  dispatch_all(self.dtype(), [&]<class T>(Type<T>) {
-    const T* const x = first_of<const T>(self);
-    rows.for_each_row(0, rows.rows(), [&](const auto& at) {
-      const T* const p = x + at[0];
-      for (std::int64_t i = 0; i < n; ++i) count += p[i * step] != T(0);
-    });
-  });
-  *first_of<std::int64_t>(out) = count;
-}
-
 void nonzero(Tensor& out, const Tensor& self, const std::int64_t&) {
   if (out.numel() == 0) return;
   const IntSpan sizes = self.sizes();
@@ -63,7 +49,6 @@ void nonzero(Tensor& out, const Tensor& self, const std::int64_t&) {
 
 void install_mask() {
   ops::masked_fill.set_kernel(DispatchKey::CPU, masked_fill);
-  ops::count_nonzero.set_kernel(DispatchKey::CPU, count_nonzero);
   ops::nonzero.set_kernel(DispatchKey::CPU, nonzero);
 }
 

@@ -2,6 +2,7 @@
 #include <taper/factory.h>
 #include <taper/operator.h>
 #include <taper/ops/index.h>
+#include <taper/ops/reduce.h>
 #include <taper/ops/view.h>
 #include <taper/promotion.h>
 
@@ -43,7 +44,6 @@ void check_has_values(const char* op, const Tensor& t) {
                      ", and a meta tensor has none");
 }
 
-TensorSpec infer_count(const Tensor& self) { return TensorSpec::contiguous({}, int64, self.device()); }
 TensorSpec infer_nonzero(const Tensor& self, const std::int64_t& count) {
   return TensorSpec::contiguous({count, self.dim()}, int64, self.device());
 }
@@ -53,7 +53,6 @@ TensorSpec infer_nonzero(const Tensor& self, const std::int64_t& count) {
 namespace ops {
 constinit StructuredOp<Tensor(Tensor, Tensor, Tensor)> masked_fill{"masked_fill", "self, mask, value",
                                                                    infer_masked_fill, "masked_fill_"};
-constinit StructuredOp<Tensor(Tensor)> count_nonzero{"count_nonzero", "self", infer_count};
 constinit StructuredOp<Tensor(Tensor, std::int64_t)> nonzero{"nonzero", "self", infer_nonzero};
 }  // namespace ops
 
@@ -66,7 +65,7 @@ Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) 
 
 Tensor nonzero(const Tensor& self) {
   check_has_values("nonzero", self);
-  return ops::nonzero(self, ops::count_nonzero(self).item<std::int64_t>());
+  return ops::nonzero(self, count_nonzero(self).item<std::int64_t>());
 }
 
 Tensor masked_select(const Tensor& self, const Tensor& mask) {

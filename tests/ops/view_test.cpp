@@ -1,6 +1,12 @@
+#include <taper/autograd/gradcheck.h>
 #include <taper/factory.h>
 #include <taper/operator.h>
+#include <taper/ops/pointwise.h>
+#include <taper/ops/reduce.h>
 #include <taper/ops/view.h>
+
+#include <functional>
+#include <limits>
 
 #include "tests/support/catch.h"
 
@@ -336,4 +342,83 @@ TEST_CASE("views of any rank, dtype and of meta") {
   CHECK(m.t().reshape(6).device().is_meta());
   CHECK(m.view(6).sizes() == IntSpan{6});
   CHECK(m.as_strided({2}, {4}).sizes() == IntSpan{2});
+}
+
+TEST_CASE("gradients of views are right to second order") {
+  const auto check_both = [](const std::function<Tensor(const TensorList&)>& f, const TensorList& in) {
+    CHECK(autograd::gradcheck(f, in));
+    CHECK(autograd::gradgradcheck(f, in));
+  };
+  const Tensor x = (arange(24, {.dtype = float64}) * 0.21 + 0.5).sin().view({2, 3, 4}).detach().requires_grad_();
+  using Case = std::function<Tensor(const Tensor&)>;
+  const Case cases[] = {
+      [](const Tensor& t) {
+        return t.view({6, 4});
+      },
+      [](const Tensor& t) {
+        return t.transpose(0, 2).reshape({4, -1});
+      },
+      [](const Tensor& t) {
+        return t.permute({2, -3, 1});
+      },
+      [](const Tensor& t) {
+        return t.unsqueeze(1).expand({2, 3, 3, 4});
+      },
+      [](const Tensor& t) { return t.narrow(1, 1, 1).squeeze(1); },
+      [](const Tensor& t) { return t.select(-1, 2); },
+      [](const Tensor& t) { return t.slice(2, 1, 4, 2); },
+      [](const Tensor& t) { return t.unfold(-1, 3, 1); },
+      [](const Tensor& t) { return t[0][0][0].unfold(0, 1, 1); },
+      [](const Tensor& t) { return t.diagonal(-1, 2, 1); },
+      [](const Tensor& t) {
+        return t.as_strided({3, 3}, {2, 1}, 4);
+      },
+      [](const Tensor& t) {
+        return t.slice(0, 1).as_strided({2, 2}, {0, 3}, 14);
+      },
+      [](const Tensor& t) {
+        return t[0].slice(0, 0, 1).expand({3, 4}).as_strided({2, 3}, {0, 1}, 1);
+      },
+      [](const Tensor& t) { return t.split(2, 1)[1]; },
+      [](const Tensor& t) { return t.unbind(1)[2] * t.chunk(2, 2)[0][0][0][0]; },
+      [](const Tensor& t) {
+        return movedim(t, {0, 1}, {2, 0});
+      },
+  };
+  int n = 0;
+  for (const Case& view_of : cases) {
+    CAPTURE(n++);
+    check_both([&](const TensorList& t) { return view_of(t[0]).square(); }, {x});
+  }
+}
+
+TEST_CASE("a view of no elements has gradient zero") {
+  Tensor x = ones({3, 4}, {.requires_grad = true});
+  x.slice(1, 3, 1).sum().backward();
+  CHECK(values(x.grad()) == Floats(12, 0));
+  x.zero_grad();
+  x.diagonal(9).sum().backward();
+  CHECK(values(x.grad()) == Floats(12, 0));
+}
+
+TEST_CASE("as_strided outside the tensor it is called on has no gradient there") {
+  Tensor x = ones({6}, {.requires_grad = true});
+  const Tensor part = (x * 1).slice(0, 2, 4);
+  part.as_strided({3}, {1}, 1).sum().backward();
+  CHECK(values(x.grad()) == Floats{0, 0, 1, 1, 0, 0});
+}
+
+TEST_CASE("a tensor that changes its own shape keeps its history") {
+  Tensor x = ones({2, 3}, {.requires_grad = true});
+  Tensor y = x * 2;
+  y.t_();
+  y.unsqueeze_(0);
+  (y * counted({1, 3, 2})).sum().backward();
+  CHECK(values(x.grad()) == Floats{0, 4, 8, 2, 6, 10});
+
+  CHECK_THROWS_AS(x.t_(), AutogradError);
+  CHECK(x.sizes() == IntSpan{2, 3});
+  Tensor view_of_y = (x * 2)[0];
+  CHECK_THROWS_AS(view_of_y.unsqueeze_(0), AutogradError);
+  CHECK(view_of_y.dim() == 1);
 }

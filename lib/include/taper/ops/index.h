@@ -78,7 +78,6 @@ extern StructuredOp<Tensor(Tensor, TensorList, Tensor, IntSpan, bool)> index_put
 extern StructuredOp<Tensor(Tensor, std::int64_t, Tensor)> gather;                  // self, dim, index
 extern StructuredOp<Tensor(Tensor, std::int64_t, Tensor, Tensor)> scatter, scatter_add;  // self, dim, index, src
 extern StructuredOp<Tensor(Tensor, Tensor, Tensor)> masked_fill;                         // self, mask, value
-extern StructuredOp<Tensor(Tensor)> count_nonzero;                                       // 0-dim int64
 extern StructuredOp<Tensor(Tensor, std::int64_t)> nonzero;                               // self, count
 }  // namespace ops
 
