@@ -1,5 +1,6 @@
 // Ownership, handles, metadata: what a tensor is.
 #include <taper/factory.h>
+#include <taper/ops/pointwise.h>
 #include <taper/ops/view.h>
 #include <taper/tensor.h>
 
