@@ -38,7 +38,6 @@ void install_kernels() {
   cpu_kernels::install_index();
   cpu_kernels::install_scatter();
   cpu_kernels::install_mask();
-  cpu_kernels::install_softmax();
 }
 
 }  // namespace taper

@@ -13,7 +13,6 @@ void install_rules() {
   install_view_rules();
   install_softmax_rules();
   install_index_rules();
-  install_softmax_rules();
 }
 
 }  // namespace taper
