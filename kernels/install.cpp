@@ -4,6 +4,7 @@ namespace taper {
 namespace cpu_kernels {
 // One per file of kernels/cpu that serves operators.
 void install_copy();
+void install_math();
 void install_pointwise_binary();
 void install_pointwise_compare();
 void install_pointwise_unary();
@@ -23,6 +24,7 @@ void install_mask();
 
 void install_kernels() {
   cpu_kernels::install_copy();
+  cpu_kernels::install_math();
   cpu_kernels::install_pointwise_binary();
   cpu_kernels::install_pointwise_compare();
   cpu_kernels::install_pointwise_unary();

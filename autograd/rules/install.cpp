@@ -4,6 +4,7 @@ namespace taper {
 
 void install_rules() {
   install_dropout_rules();
+  install_math_rules();
   install_pointwise_rules();
   install_join_rules();
   install_loss_rules();

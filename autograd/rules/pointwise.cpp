@@ -4,6 +4,7 @@
 #include <taper/factory.h>
 #include <taper/ops/pointwise.h>
 
+#include "from_argument.h"
 #include "rules.h"
 
 namespace taper {
@@ -31,11 +32,6 @@ struct SubBackward final : Node {
 struct IdentityBackward final : Node {
   Gradients apply(Gradients g) override { return {g[0]}; }
 };
-/// For steps: the gradient exists and is 0.
-struct ZeroBackward final : Node {
-  Gradients apply(Gradients g) override { return {zeros_like(g[0])}; }
-};
-
 struct MulBackward final : Node {
   Saved self{this, "self"}, other{this, "other"};
   bool saves_self() const { return wants(1); }
@@ -194,22 +190,6 @@ struct ClampTensorBackward final : Node {
 };
 
 // ---- Functions of one ----------------------------------------------------------------------------------------------
-/// A derivative in terms of the argument.
-template <Tensor (*derivative)(const Tensor& g, const Tensor& x)>
-struct FromSelf final : Node {
-  Saved self{this, "self"};
-  bool saves_self() const { return true; }
-  void save(const Tensor& x) { self = x; }
-  Gradients apply(Gradients g) override { return {derivative(g[0], self)}; }
-};
-/// A derivative in terms of the result.
-template <Tensor (*derivative)(const Tensor& g, const Tensor& y)>
-struct FromResult final : Node {
-  Saved result{this, "result"};
-  void save_output(const Tensor& y) { result.keep_output(y); }
-  Gradients apply(Gradients g) override { return {derivative(g[0], result)}; }
-};
-
 struct NegBackward final : Node {
   Gradients apply(Gradients g) override { return {neg(g[0])}; }
 };
@@ -254,6 +234,23 @@ Tensor sigmoid_slope(const Tensor& y) { return y * -2 + 1; }
 struct CopyBackward final : Node {
   Gradients apply(Gradients g) override { return {wants(0) ? zeros_like(g[0]) : Tensor(), wants(1) ? g[0] : Tensor()}; }
 };
+
+// ---- Masks ---------------------------------------------------------------------------------------------------------
+/// A mask written over floating numbers, as by eq_(): both operands get a gradient of 0.
+struct MaskInplaceBackward final : Node {
+  Gradients apply(Gradients g) override {
+    Gradients out(edges().size());
+    for (std::size_t i = 0; i < out.size(); ++i)
+      if (wants(i)) out[i] = zeros_like(g[0]);
+    return out;
+  }
+};
+/// A new mask has no history; one that replaces numbers cuts theirs.
+template <auto&... Op>
+void install_masks() {
+  (Op.declare_non_differentiable(), ...);
+  (Op.set_record(nullptr, Recorder<MaskInplaceBackward, Op>::call_inplace), ...);
+}
 
 }  // namespace
 
@@ -304,13 +301,10 @@ void install_pointwise_rules() {
   differentiate<IdentityBackward, ops::contiguous>();
   differentiate<IdentityBackward, ops::to>();
 
-  for (auto* op : {&ops::eq, &ops::ne, &ops::lt, &ops::le, &ops::gt, &ops::ge, &ops::logical_and, &ops::logical_or,
-                   &ops::logical_xor})
-    op->declare_non_differentiable();
-  for (auto* op :
-       {&ops::eq_scalar, &ops::ne_scalar, &ops::lt_scalar, &ops::le_scalar, &ops::gt_scalar, &ops::ge_scalar})
-    op->declare_non_differentiable();
-  for (auto* op : {&ops::logical_not, &ops::isnan, &ops::isfinite}) op->declare_non_differentiable();
+  install_masks<ops::eq, ops::ne, ops::lt, ops::le, ops::gt, ops::ge>();
+  install_masks<ops::eq_scalar, ops::ne_scalar, ops::lt_scalar, ops::le_scalar, ops::gt_scalar, ops::ge_scalar>();
+  install_masks<ops::logical_and, ops::logical_or, ops::logical_xor, ops::logical_not>();
+  for (auto* op : {&ops::isnan, &ops::isinf, &ops::isfinite}) op->declare_non_differentiable();
 }
 
 }  // namespace taper

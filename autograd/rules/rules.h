@@ -4,6 +4,7 @@ namespace taper {
 
 // One install function per family of operators, each in the file of that name.
 void install_pointwise_rules();
+void install_math_rules();
 void install_reduce_rules();
 void install_softmax_rules();
 void install_matmul_rules();

@@ -111,6 +111,7 @@ void install_pointwise_unary() {
   ops::sigmoid_grad.set_kernel(key, gradient<fn::SigmoidGrad>);
   ops::logical_not.set_kernel(key, mask<fn::LogicalNot>);
   ops::isnan.set_kernel(key, mask<fn::IsNan>);
+  ops::isinf.set_kernel(key, mask<fn::IsInf>);
   ops::isfinite.set_kernel(key, mask<fn::IsFinite>);
 }
 

@@ -230,6 +230,7 @@ Tensor& Tensor::cos_() { return ops::cos.inplace(*this, *this); }
 Tensor sign(const Tensor& self) { return ops::sign(self); }
 Tensor& sign_out(Tensor& out, const Tensor& self) { return ops::sign.out(out, self); }
 Tensor Tensor::sign() const { return ops::sign(*this); }
+Tensor& Tensor::sign_() { return ops::sign.inplace(*this, *this); }
 // clang-format on
 
 // ---- Arithmetic ----------------------------------------------------------------------------------------------------
@@ -325,6 +326,16 @@ Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const
 Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max) {
   return ops::clamp.inplace(*this, *this, min, max);
 }
+Tensor Tensor::clamp(const std::optional<Tensor>& min, const std::optional<Tensor>& max) const {
+  return ops::clamp_tensor(*this, min, max);
+}
+Tensor& Tensor::clamp_(const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
+  return ops::clamp_tensor.inplace(*this, *this, min, max);
+}
+Tensor Tensor::clamp_min(const Tensor& min) const { return ops::clamp_tensor(*this, min, {}); }
+Tensor& Tensor::clamp_min_(const Tensor& min) { return ops::clamp_tensor.inplace(*this, *this, min, {}); }
+Tensor Tensor::clamp_max(const Tensor& max) const { return ops::clamp_tensor(*this, {}, max); }
+Tensor& Tensor::clamp_max_(const Tensor& max) { return ops::clamp_tensor.inplace(*this, *this, {}, max); }
 Tensor Tensor::clamp_min(Scalar min) const { return ops::clamp_min(*this, min); }
 Tensor& Tensor::clamp_min_(Scalar min) { return ops::clamp_min.inplace(*this, *this, min); }
 Tensor Tensor::clamp_max(Scalar max) const { return ops::clamp_max(*this, max); }

@@ -9,7 +9,7 @@ namespace taper {
 namespace ops {
 extern StructuredOp<Tensor(Tensor, Tensor)> eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor;
 extern StructuredOp<Tensor(Tensor, Scalar)> eq_scalar, ne_scalar, lt_scalar, le_scalar, gt_scalar, ge_scalar;
-extern StructuredOp<Tensor(Tensor)> logical_not, isnan, isfinite;
+extern StructuredOp<Tensor(Tensor)> logical_not, isnan, isfinite, isinf;
 }  // namespace ops
 
 // NaN is unequal to everything, itself included, and neither less nor greater.
@@ -33,6 +33,7 @@ Tensor logical_xor(const Tensor& self, const Tensor& other);
 Tensor logical_not(const Tensor& self);
 
 Tensor isnan(const Tensor& self);
+Tensor isinf(const Tensor& self);
 /// Neither infinite nor NaN.
 Tensor isfinite(const Tensor& self);
 

@@ -166,6 +166,15 @@ struct IsNan {
     return x != x;
   }
 };
+struct IsInf {
+  template <class T>
+  TAPER_HD bool operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::fabs(x) > std::numeric_limits<T>::max();
+    else
+      return false;
+  }
+};
 struct IsFinite {
   template <class T>
   TAPER_HD bool operator()(T x) const {
@@ -305,6 +314,143 @@ struct Cos {
   template <class T>
   TAPER_HD T operator()(T x) const {
     return std::cos(x);
+  }
+};
+
+// ---- More functions of one, floating -------------------------------------------------------------------------------
+struct Expm1 {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::expm1(x);
+  }
+};
+struct Exp2 {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::exp2(x);
+  }
+};
+struct Log1p {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::log1p(x);
+  }
+};
+struct Log2 {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::log2(x);
+  }
+};
+struct Log10 {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::log10(x);
+  }
+};
+struct Tan {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::tan(x);
+  }
+};
+struct Asin {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::asin(x);
+  }
+};
+struct Acos {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::acos(x);
+  }
+};
+struct Atan {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::atan(x);
+  }
+};
+struct Sinh {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::sinh(x);
+  }
+};
+struct Cosh {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::cosh(x);
+  }
+};
+struct Asinh {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::asinh(x);
+  }
+};
+struct Acosh {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::acosh(x);
+  }
+};
+struct Atanh {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::atanh(x);
+  }
+};
+struct Erf {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::erf(x);
+  }
+};
+struct Erfc {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    return std::erfc(x);
+  }
+};
+
+// ---- Rounding: integers stay as they are ---------------------------------------------------------------------------
+struct Floor {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::floor(x);
+    else
+      return x;
+  }
+};
+struct Ceil {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::ceil(x);
+    else
+      return x;
+  }
+};
+struct Trunc {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::trunc(x);
+    else
+      return x;
+  }
+};
+/// Halves to the even neighbour.
+struct Round {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::rint(x);
+    else
+      return x;
   }
 };
 
