@@ -15,6 +15,12 @@ template <class T>
 using Wrapping = typename std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, std::make_unsigned<T>,
                                              std::type_identity<T>>::type;
 
+// As variables, because device code may not call std::numeric_limits' functions.
+template <class T>
+inline constexpr T kLeast = std::numeric_limits<T>::min();
+template <class T>
+inline constexpr T kMost = std::numeric_limits<T>::max();
+
 /// Conversion to another element type. Out of range and NaN give what x86 gives, on every device: the most negative
 /// number, or for uint8 the low byte of it.
 template <class To>
@@ -27,8 +33,8 @@ struct Cast {
       return x ? To(1) : To(0);
     } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
       using Wide = std::conditional_t<sizeof(To) == 8, std::int64_t, std::int32_t>;
-      constexpr From kLimit = From(-2) * From(std::numeric_limits<Wide>::min() / 2);
-      return To(x >= -kLimit && x < kLimit ? Wide(x) : std::numeric_limits<Wide>::min());
+      constexpr From kLimit = From(-2) * From(kLeast<Wide> / 2);
+      return To(x >= -kLimit && x < kLimit ? Wide(x) : kLeast<Wide>);
     } else {
       return To(x);
     }
@@ -170,7 +176,7 @@ struct IsInf {
   template <class T>
   TAPER_HD bool operator()(T x) const {
     if constexpr (std::is_floating_point_v<T>)
-      return std::fabs(x) > std::numeric_limits<T>::max();
+      return std::fabs(x) > kMost<T>;
     else
       return false;
   }
@@ -321,7 +327,7 @@ struct Cos {
 struct Expm1 {
   template <class T>
   TAPER_HD T operator()(T x) const {
-    return std::expm1(x);
+    return expm1_of(x);
   }
 };
 struct Exp2 {
@@ -405,7 +411,7 @@ struct Atanh {
 struct Erf {
   template <class T>
   TAPER_HD T operator()(T x) const {
-    return std::erf(x);
+    return erf_of(x);
   }
 };
 struct Erfc {

@@ -66,6 +66,12 @@ inline float expm1_in_range(float x) {
   return fma(expm1_near_zero(s.r), scale, scale - 1.f);
 }
 
+inline float expm1(float x) {
+  const float above = x < -40.f ? -40.f : x;
+  const float in_range = expm1_in_range(above > 80.f ? 80.f : above);
+  return x > 80.f ? exp(x) : in_range;
+}
+
 inline float tanh(float x) {
   // tanh x = (e^2x - 1) / (e^2x + 1); from 2x = 20 on it is 1 to float precision.
   const float size = __builtin_fabsf(x);
@@ -99,6 +105,29 @@ inline float log(float x) {
   return x > 0.f ? positive : at_most_zero;
 }
 
+/// A series in x^2 below 1; above, 1 - e^-p(x) with p interpolating -log erfc x. From 4 on it is 1.
+inline float erf(float x) {
+  const float x2 = x * x;
+  float series = 7.87587487e-05f;
+  series = fma(series, x2, -8.01686430e-04f);
+  series = fma(series, x2, 5.18908724e-03f);
+  series = fma(series, x2, -2.68542115e-02f);
+  series = fma(series, x2, 0.112835944f);
+  series = fma(series, x2, -0.37612626f);
+  series = fma(series, x2, 1.12837911f);
+  const float size = __builtin_fabsf(x), a = size > 4.f ? 4.f : size;
+  float p = -1.64266797e-06f;
+  p = fma(p, a, 4.61647869e-05f);
+  p = fma(p, a, -5.97677252e-04f);
+  p = fma(p, a, 4.76350961e-03f);
+  p = fma(p, a, -2.64316425e-02f);
+  p = fma(p, a, 0.110097244f);
+  p = fma(p, a, 0.631809533f);
+  p = fma(p, a, 1.13024187f);
+  p = fma(p, a, -3.21866246e-04f);
+  return size < 1.f ? x * series : __builtin_copysignf(-expm1_in_range(-p), x);
+}
+
 }  // namespace host
 #endif
 
@@ -126,6 +155,20 @@ TAPER_HD T tanh_of(T x) {
   if constexpr (is_float<T>) return host::tanh(x);
 #endif
   return std::tanh(x);
+}
+template <class T>
+TAPER_HD T erf_of(T x) {
+#if !defined(__CUDA_ARCH__)
+  if constexpr (is_float<T>) return host::erf(x);
+#endif
+  return std::erf(x);
+}
+template <class T>
+TAPER_HD T expm1_of(T x) {
+#if !defined(__CUDA_ARCH__)
+  if constexpr (is_float<T>) return host::expm1(x);
+#endif
+  return std::expm1(x);
 }
 
 }  // namespace taper::fn
