@@ -7,6 +7,7 @@
 #include "conv2d_im2col.h"
 #include "conv2d_onednn.h"
 #include "ordered_sum.h"
+#include "scratch.h"
 #include "vec.h"
 
 namespace taper::cpu_kernels {
@@ -23,20 +24,30 @@ T plane_sum(const T* values, std::int64_t count) {
   return lane_sum<T>(sum[0] + sum[1]);
 }
 
+/// Adds the rows [count, channels] to sum [channels].
+template <class T>
+void add_rows(const T* rows, std::int64_t count, std::int64_t channels, T* sum) {
+  // Short rows are added several at a time, so that whole vectors are added.
+  const std::int64_t together = channels < kLanes<T> ? kLanes<T> : 1, width = together * channels;
+  const Scratch<T> wide(together > 1 ? width : 0);
+  T* const to = together > 1 ? wide.data() : sum;
+  if (together > 1) std::fill_n(to, width, T(0));
+  std::int64_t i = 0;
+  for (; i + together <= count; i += together, rows += width)
+    for (std::int64_t e = 0; e < width; ++e) to[e] += rows[e];
+  for (std::int64_t e = 0; e < (count - i) * channels; ++e) to[e] += rows[e];
+  if (together > 1)
+    for (std::int64_t e = 0; e < width; ++e) sum[e % channels] += to[e];
+}
+
 /// Sums of dy over images and positions.
 template <class T>
 void bias_grad(const Conv2dShape& s, const T* dy, T* dbias) {
   const std::int64_t p = s.positions();
   ordered_sum<T>(s.n, s.out_c * p, s.out_c, dbias, [&](std::int64_t begin, std::int64_t end, T* sum) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const T* image = dy + i * s.out_c * p;
-      if (s.channels_last) {
-        for (std::int64_t q = 0; q < p; ++q)
-          for (std::int64_t o = 0; o < s.out_c; ++o) sum[o] += image[q * s.out_c + o];
-      } else {
-        for (std::int64_t o = 0; o < s.out_c; ++o) sum[o] += plane_sum(image + o * p, p);
-      }
-    }
+    if (s.channels_last) return add_rows(dy + begin * p * s.out_c, (end - begin) * p, s.out_c, sum);
+    for (std::int64_t i = begin; i < end; ++i)
+      for (std::int64_t o = 0; o < s.out_c; ++o) sum[o] += plane_sum(dy + (i * s.out_c + o) * p, p);
   });
 }
 

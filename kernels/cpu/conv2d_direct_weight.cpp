@@ -173,8 +173,15 @@ double channel_waste(const Conv2dShape& s) {
 }  // namespace
 
 bool prefers_direct_weight_grad(const Conv2dShape& s) {
-  return s.out_h > 0 && s.out_w > 0 && s.group_c() < 32 && s.image_work() < (std::int64_t{1} << 23) &&
-         std::min(position_waste(s), channel_waste(s)) < 2.1;
+  // Every tile reads dy and a part of x again.
+  constexpr std::int64_t kMaxElements = 40'000;
+  if (s.positions() == 0 || s.c * s.h * s.w + s.out_c * s.positions() > kMaxElements) return false;
+  if (std::min(position_waste(s), channel_waste(s)) > 2.1) return false;
+#if TAPER_ONEDNN
+  return s.channels_last ? s.group_c() <= 4 : std::min(s.group_c(), s.group_out_c()) <= 8;
+#else
+  return s.group_c() <= 16;
+#endif
 }
 
 void conv2d_weight_grad_direct(const Conv2dShape& s, const float* x, const float* dy, float* dweight) {

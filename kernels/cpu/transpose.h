@@ -48,26 +48,70 @@ struct Square<double> {
   }
 };
 
+/// The first `count` elements of a row, zeros behind, and the other way round. 0 < count <= Square<T>::kSide.
+template <class T>
+[[gnu::always_inline]] inline typename Square<T>::Row load_row(const T* p, int count) {
+  typename Square<T>::Row row{};
+#ifdef __AVX2__
+  const __m256i mask = first_lanes(count * static_cast<int>(sizeof(T)) / 4);
+  if constexpr (std::is_same_v<T, float>)
+    row = (typename Square<T>::Row)_mm256_maskload_ps(p, mask);
+  else
+    row = (typename Square<T>::Row)_mm256_maskload_pd(p, mask);
+#else
+  for (int i = 0; i < count; ++i) row[i] = p[i];
+#endif
+  return row;
+}
+
+template <class T>
+[[gnu::always_inline]] inline void store_row(T* p, const typename Square<T>::Row& row, int count) {
+#ifdef __AVX2__
+  const __m256i mask = first_lanes(count * static_cast<int>(sizeof(T)) / 4);
+  if constexpr (std::is_same_v<T, float>)
+    _mm256_maskstore_ps(p, mask, (__m256)row);
+  else
+    _mm256_maskstore_pd(p, mask, (__m256d)row);
+#else
+  for (int i = 0; i < count; ++i) p[i] = row[i];
+#endif
+}
+
+template <class T, bool kWhole>
+[[gnu::always_inline]] inline void transpose_square(int rows, int cols, const T* in, std::int64_t ld_in, T* out,
+                                                    std::int64_t ld_out) {
+  using S = Square<T>;
+  constexpr int N = S::kSide;
+  typename S::Row r[N];
+#pragma GCC unroll 8
+  for (int q = 0; q < N; ++q)
+    if (kWhole)
+      std::memcpy(&r[q], in + q * ld_in, sizeof r[q]);
+    else
+      r[q] = q < rows ? load_row(in + q * ld_in, cols) : typename S::Row{};
+  S::transpose(r);
+#pragma GCC unroll 8
+  for (int q = 0; q < N; ++q)
+    if (kWhole)
+      std::memcpy(out + q * ld_out, &r[q], sizeof r[q]);
+    else if (q < cols)
+      store_row(out + q * ld_out, r[q], rows);
+}
+
 /// out [cols, rows] = in [rows, cols] transposed; rows are ld_in and ld_out elements apart.
 template <class T>
 void transpose(std::int64_t rows, std::int64_t cols, const T* in, std::int64_t ld_in, T* out, std::int64_t ld_out) {
-  using S = Square<T>;
-  constexpr int N = S::kSide;
-  const std::int64_t whole_cols = cols / N * N;
-  std::int64_t i = 0;
-  for (; i + N <= rows; i += N)
-    for (std::int64_t j = 0; j < whole_cols; j += N) {
-      typename S::Row r[N];
-#pragma GCC unroll 8
-      for (int q = 0; q < N; ++q) std::memcpy(&r[q], in + (i + q) * ld_in + j, sizeof r[q]);
-      S::transpose(r);
-#pragma GCC unroll 8
-      for (int q = 0; q < N; ++q) std::memcpy(out + (j + q) * ld_out + i, &r[q], sizeof r[q]);
+  constexpr int N = Square<T>::kSide;
+  for (std::int64_t i = 0; i < rows; i += N)
+    for (std::int64_t j = 0; j < cols; j += N) {
+      const T* from = in + i * ld_in + j;
+      T* to = out + j * ld_out + i;
+      if (rows - i >= N && cols - j >= N)
+        transpose_square<T, true>(N, N, from, ld_in, to, ld_out);
+      else
+        transpose_square<T, false>(static_cast<int>(rows - i < N ? rows - i : N),
+                                   static_cast<int>(cols - j < N ? cols - j : N), from, ld_in, to, ld_out);
     }
-  for (std::int64_t j = whole_cols; j < cols; ++j)
-    for (std::int64_t q = 0; q < i; ++q) out[j * ld_out + q] = in[q * ld_in + j];
-  for (; i < rows; ++i)
-    for (std::int64_t j = 0; j < cols; ++j) out[j * ld_out + i] = in[i * ld_in + j];
 }
 
 }  // namespace taper::cpu_kernels

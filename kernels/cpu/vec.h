@@ -45,7 +45,7 @@ template <class T>
   std::memcpy(p, &v, sizeof v);
 }
 
-#if defined(__AVX2__) && !defined(__AVX512F__)
+#ifdef __AVX2__
 /// A mask of the first `count` lanes of 32 bits.
 [[gnu::always_inline]] inline __m256i first_lanes(int count) {
   static constexpr std::int32_t mask[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
