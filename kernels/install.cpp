@@ -3,6 +3,9 @@
 namespace taper {
 namespace cpu_kernels {
 // One per file of kernels/cpu that serves operators.
+void install_conv();
+void install_pool();
+void install_norm();
 void install_copy();
 void install_math();
 void install_pointwise_binary();
@@ -23,6 +26,9 @@ void install_mask();
 }  // namespace cpu_kernels
 
 void install_kernels() {
+  cpu_kernels::install_conv();
+  cpu_kernels::install_pool();
+  cpu_kernels::install_norm();
   cpu_kernels::install_copy();
   cpu_kernels::install_math();
   cpu_kernels::install_pointwise_binary();

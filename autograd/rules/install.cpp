@@ -3,6 +3,9 @@
 namespace taper {
 
 void install_rules() {
+  install_norm_rules();
+  install_pool_rules();
+  install_conv_rules();
   install_dropout_rules();
   install_math_rules();
   install_pointwise_rules();

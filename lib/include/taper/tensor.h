@@ -1,5 +1,6 @@
 #pragma once
 #include <taper/grad_mode.h>
+#include <taper/memory_format.h>
 #include <taper/scalar.h>
 #include <taper/tensor_impl.h>
 
@@ -64,6 +65,8 @@ class Tensor {
   std::int64_t storage_offset() const { return get().offset(); }
   const Storage& storage() const { return get().storage(); }
   bool is_contiguous() const { return get().is_contiguous(); }
+  /// Whether the elements lie densely in this order.
+  bool is_contiguous(MemoryFormat format) const;
   bool is_floating_point() const { return is_floating(dtype()); }
   std::size_t element_size() const { return itemsize(dtype()); }
   /// numel() * element_size(): the bytes of the elements, not of the storage.
@@ -142,6 +145,8 @@ class Tensor {
   // Copies and conversions
   Tensor clone() const;
   Tensor contiguous() const;
+  /// This tensor if its elements lie densely in this order, else a copy that does. Differentiable.
+  Tensor contiguous(MemoryFormat format) const;
   Tensor to(DType dtype, bool copy = false) const;
   Tensor to(Device device, bool copy = false) const;
   Tensor to(Device device, DType dtype, bool copy = false) const;

@@ -1,0 +1,67 @@
+#include <taper/autograd/record.h>
+#include <taper/ops/norm.h>
+#include <taper/ops/pointwise.h>
+#include <taper/ops/reduce.h>
+
+#include "rules.h"
+
+namespace taper {
+namespace {
+
+/// The gradients as functions of grad, x and weight made of differentiable operators, for passes that are recorded.
+/// With xhat = (x - mean) invstd: dbias = sum g, dweight = sum g xhat, and dx = weight invstd g, in training less what
+/// mean and variance pass on: weight invstd (g - mean g - xhat mean(g xhat)). Ioffe, Szegedy 2015, section 3.
+Gradients recorded_gradients(const Tensor& g, const Tensor& x, const Tensor& weight, const Tensor& mean,
+                             const Tensor& invstd, const BatchNormOptions& o, std::array<bool, 3> wanted) {
+  IntVec all_but_channels = {0}, column = {1, x.size(1)};
+  for (std::int64_t d = 2; d < x.dim(); ++d) all_but_channels.push_back(d), column.push_back(1);
+  const auto average = [&](const Tensor& t) { return t.mean(all_but_channels, true); };
+  const Tensor centered = x - (o.training ? average(x) : mean.view(column));
+  const Tensor scale = o.training ? (average(centered.square()) + o.eps).rsqrt() : invstd.view(column);
+  const Tensor xhat = centered * scale;
+
+  Gradients out(5);
+  if (wanted[0]) {
+    Tensor dx = o.training ? g - average(g) - xhat * average(g * xhat) : g;
+    dx = dx * scale;
+    out[0] = weight.defined() ? dx * weight.view(column) : dx;
+  }
+  if (wanted[1]) out[1] = (g * xhat).sum(all_but_channels);
+  if (wanted[2]) out[2] = g.sum(all_but_channels);
+  return out;
+}
+
+struct BatchNormBackward final : Node {
+  Saved input{this, "x"}, weight{this, "weight"}, mean{this, "mean"}, invstd{this, "invstd"};
+  BatchNormOptions options;
+  void save(const Tensor& x, const std::optional<Tensor>& w, const std::optional<Tensor>&, const std::optional<Tensor>&,
+            const std::optional<Tensor>&, const BatchNormOptions& o) {
+    options = o;
+    input = x;
+    if (w) weight = *w;
+  }
+  void save_output(const std::array<Tensor, 3>& y) {
+    // Without history: a tensor that leads back to this node must not be held by it.
+    mean = y[1].detach();
+    invstd = y[2].detach();
+  }
+  Gradients apply(Gradients g) override {
+    const Tensor x = input.get(), w = weight.get();
+    const std::array<bool, 3> wanted = {wants(0), wants(1), wants(2)};
+    if (GradMode::is_enabled() && x.numel() > 0)
+      return recorded_gradients(g[0], x, w, mean.get(), invstd.get(), options, wanted);
+    const NoGradGuard guard;
+    const std::array<Tensor, 3> all = ops::batch_norm_backward(
+        g[0], x, w.defined() ? std::optional<Tensor>(w) : std::nullopt, mean.get(), invstd.get(), options, wanted);
+    Gradients out(5);
+    for (std::size_t i = 0; i < 3; ++i)
+      if (wanted[i]) out[i] = all[i];
+    return out;
+  }
+};
+
+}  // namespace
+
+void install_norm_rules() { differentiate<BatchNormBackward, ops::batch_norm>(); }
+
+}  // namespace taper
