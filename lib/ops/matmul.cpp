@@ -1,5 +1,7 @@
+#include <taper/factory.h>
 #include <taper/operator.h>
 #include <taper/ops/matmul.h>
+#include <taper/ops/pointwise.h>
 #include <taper/promotion.h>
 
 namespace taper {
@@ -102,7 +104,11 @@ Tensor add_product(const char* op, const Tensor& self, const Tensor& product, Sc
   check<ShapeError>(broadcast_sizes(op, self.sizes(), product.sizes()) == product.sizes().vec(), op, ": self ",
                     self.sizes(), " does not broadcast to the product ", product.sizes());
   const Tensor scaled_product = scaled(op, product, "alpha", alpha);
-  if (beta.is_zero()) return scaled_product;
+  if (beta.is_zero()) {
+    // Whatever self holds, NaN included, counts for nothing; its gradient is zero, not absent.
+    const bool tracked = detail::requires_grad_hook && detail::requires_grad_hook(self);
+    return tracked ? scaled_product.add(where(full({}, false), self, 0)) : scaled_product;
+  }
   return scaled_product.add(scaled(op, self, "beta", beta));
 }
 

@@ -194,3 +194,14 @@ TEST_CASE("addmm scales, broadcasts and ignores self for beta 0") {
   CHECK_THROWS_AS(addmm(empty({1, 2, 4}), empty({2, 3}), empty({3, 4})), ShapeError);
   CHECK_THROWS_AS(addmm(empty({2, 4}), empty({2, 3}), empty({2, 4})), ShapeError);
 }
+
+TEST_CASE("addmm with beta 0 ignores what self holds and gives it a gradient of zero") {
+  const Tensor self = tensor({{NAN, 1.0}}).requires_grad_();
+  const Tensor a = tensor({{1.0, 2.0}}), b = tensor({{1.0, 0.0}, {0.0, 1.0}});
+
+  const Tensor y = addmm(self, a, b, 0);
+  y.sum().backward();
+
+  CHECK(y.to_vector<float>() == std::vector<float>{1, 2});
+  CHECK(self.grad().to_vector<float>() == std::vector<float>{0, 0});
+}
