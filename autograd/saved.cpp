@@ -11,9 +11,11 @@ void Saved::operator=(const Tensor& input) {
 void Saved::keep_output(const Tensor& output) {
   alias_ = output.detach();
   version_ = output.version();
+  const AutogradMeta* m = meta_of(output);
+  if (!m || !m->grad_fn) return;  // indices and masks have no history to come back with
   is_output_ = true;
   // After a write through a view the owner is inside the wrapper, as its only output.
-  slot_ = owner_->num_outputs() == 1 ? 0 : meta_of(output)->slot;
+  slot_ = owner_->num_outputs() == 1 ? 0 : m->slot;
 }
 
 Tensor Saved::get() const {
