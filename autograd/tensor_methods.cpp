@@ -47,7 +47,10 @@ bool Tensor::requires_grad() const {
   if (!impl.keys().has(DispatchKey::Autograd)) return false;
   const AutogradMeta* m = meta_of(*this);
   if (m && (m->requires_grad || m->grad_fn)) return true;
-  return impl.view_origin() != ViewOrigin::no_grad && must_rebuild(*this, m) && is_floating(impl.dtype());
+  if (!is_floating(impl.dtype())) return false;
+  // As in PyTorch, a view made under NoGradGuard is a leaf of its own, and requires grad as its base does.
+  if (impl.view_origin() == ViewOrigin::no_grad) return Tensor(impl.base()).requires_grad();
+  return must_rebuild(*this, m);
 }
 
 IntrusivePtr<Node> Tensor::grad_fn() const {
@@ -74,7 +77,12 @@ std::uint32_t Tensor::output_nr() const {
   return m ? m->slot : 0;
 }
 
-bool Tensor::is_leaf() const { return !requires_grad() || !grad_fn(); }
+bool Tensor::is_leaf() const {
+  if (!requires_grad()) return true;
+  const AutogradMeta* m = meta_of(*this);
+  if (get().base() && get().view_origin() != ViewOrigin::grad_mode) return !m || !m->grad_fn;  // never rebuilt
+  return !grad_fn();
+}
 
 Tensor Tensor::grad() const {
   const AutogradMeta* m = static_cast<AutogradMeta*>(get().autograd_meta());
