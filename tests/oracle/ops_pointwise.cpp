@@ -1,0 +1,118 @@
+#include <taper/ops/pointwise.h>
+
+#include "op_table.h"
+
+namespace oracle {
+namespace {
+
+/// add and sub, whose second operand is scaled.
+template <class F>
+void scaled(OpTable& t, const std::string& name, F f) {
+  t.add(name, [f](const Args& a) -> Outputs {
+    const Scalar alpha = a.number("alpha", 1);
+    return a.is_tensor("other") ? f(a.tensor("input"), a.tensor("other"), alpha)
+                                : f(a.tensor("input"), a.number("other"), alpha);
+  });
+}
+Tensor clamp(const Args& a) {
+  const Tensor x = a.tensor("input");
+  if (!a.is_tensor("min") && !a.is_tensor("max")) return x.clamp(a.optional_number("min"), a.optional_number("max"));
+  const auto bound = [&](const char* name) {
+    return a.has(name) ? std::optional<Tensor>(a.tensor(name)) : std::optional<Tensor>();
+  };
+  return taper::clamp(x, bound("min"), bound("max"));
+}
+Tensor true_quotient_only(const Args& a) {
+  if (a.has("rounding_mode")) a.unsupported("rounding_mode");
+  return a.tensor("input");
+}
+
+}  // namespace
+
+void add_pointwise(OpTable& t) {
+  t.unary(
+      "neg", [](const Tensor& x) { return x.neg(); }, [](Tensor x) { return x.neg_(); });
+  t.unary(
+      "abs", [](const Tensor& x) { return x.abs(); }, [](Tensor x) { return x.abs_(); });
+  t.unary(
+      "exp", [](const Tensor& x) { return x.exp(); }, [](Tensor x) { return x.exp_(); });
+  t.unary(
+      "log", [](const Tensor& x) { return x.log(); }, [](Tensor x) { return x.log_(); });
+  t.unary(
+      "sqrt", [](const Tensor& x) { return x.sqrt(); }, [](Tensor x) { return x.sqrt_(); });
+  t.unary(
+      "rsqrt", [](const Tensor& x) { return x.rsqrt(); }, [](Tensor x) { return x.rsqrt_(); });
+  t.unary(
+      "square", [](const Tensor& x) { return x.square(); }, [](Tensor x) { return x.square_(); });
+  t.unary(
+      "reciprocal", [](const Tensor& x) { return x.reciprocal(); }, [](Tensor x) { return x.reciprocal_(); });
+  t.unary(
+      "tanh", [](const Tensor& x) { return x.tanh(); }, [](Tensor x) { return x.tanh_(); });
+  t.unary(
+      "sigmoid", [](const Tensor& x) { return x.sigmoid(); }, [](Tensor x) { return x.sigmoid_(); });
+  t.unary(
+      "relu", [](const Tensor& x) { return x.relu(); }, [](Tensor x) { return x.relu_(); });
+  t.unary(
+      "sin", [](const Tensor& x) { return x.sin(); }, [](Tensor x) { return x.sin_(); });
+  t.unary(
+      "cos", [](const Tensor& x) { return x.cos(); }, [](Tensor x) { return x.cos_(); });
+  t.unary("sign", [](const Tensor& x) { return x.sign(); });
+  t.unary("isnan", [](const Tensor& x) { return x.isnan(); });
+  t.unary("isfinite", [](const Tensor& x) { return x.isfinite(); });
+  t.unary("logical_not", [](const Tensor& x) { return x.logical_not(); });
+
+  scaled(t, "add", [](const Tensor& x, auto y, Scalar alpha) { return x.add(y, alpha); });
+  scaled(t, "add_", [](Tensor x, auto y, Scalar alpha) { return x.add_(y, alpha); });
+  scaled(t, "sub", [](const Tensor& x, auto y, Scalar alpha) { return x.sub(y, alpha); });
+  scaled(t, "sub_", [](Tensor x, auto y, Scalar alpha) { return x.sub_(y, alpha); });
+  scaled(t, "rsub", [](const Tensor& x, auto y, Scalar alpha) { return taper::rsub(x, y, alpha); });
+  t.binary(
+      "mul", [](const Tensor& x, auto y) { return x.mul(y); }, [](Tensor x, auto y) { return x.mul_(y); });
+  t.add("div", [](const Args& a) {
+    const Tensor x = true_quotient_only(a);
+    return a.is_tensor("other") ? x.div(a.tensor("other")) : x.div(a.number("other"));
+  });
+  t.add("div_", [](const Args& a) {
+    Tensor x = true_quotient_only(a);
+    return a.is_tensor("other") ? x.div_(a.tensor("other")) : x.div_(a.number("other"));
+  });
+  t.binary(
+      "pow", [](const Tensor& x, auto y) { return x.pow(y); }, [](Tensor x, auto y) { return x.pow_(y); }, "exponent");
+  t.add("maximum", [](const Args& a) { return a.tensor("input").maximum(a.tensor("other")); });
+  t.add("minimum", [](const Args& a) { return a.tensor("input").minimum(a.tensor("other")); });
+  t.add("clamp", [](const Args& a) { return clamp(a); });
+  t.add("clamp_",
+        [](const Args& a) { return a.tensor("input").clamp_(a.optional_number("min"), a.optional_number("max")); });
+  t.binary(
+      "clamp_min", [](const Tensor& x, auto y) { return taper::clamp_min(x, y); }, "min");
+  t.binary(
+      "clamp_max", [](const Tensor& x, auto y) { return taper::clamp_max(x, y); }, "max");
+  t.add("clamp_min_", [](const Args& a) { return a.tensor("input").clamp_min_(a.number("min")); });
+  t.add("clamp_max_", [](const Args& a) { return a.tensor("input").clamp_max_(a.number("max")); });
+  t.add("where", [](const Args& a) {
+    const Tensor condition = a.tensor("condition");
+    if (a.is_tensor("input"))
+      return a.is_tensor("other") ? taper::where(condition, a.tensor("input"), a.tensor("other"))
+                                  : taper::where(condition, a.tensor("input"), a.number("other"));
+    return a.is_tensor("other") ? taper::where(condition, a.number("input"), a.tensor("other"))
+                                : taper::where(condition, a.number("input"), a.number("other"));
+  });
+
+  t.binary("eq", [](const Tensor& x, auto y) { return x.eq(y); });
+  t.binary("ne", [](const Tensor& x, auto y) { return x.ne(y); });
+  t.binary("lt", [](const Tensor& x, auto y) { return x.lt(y); });
+  t.binary("le", [](const Tensor& x, auto y) { return x.le(y); });
+  t.binary("gt", [](const Tensor& x, auto y) { return x.gt(y); });
+  t.binary("ge", [](const Tensor& x, auto y) { return x.ge(y); });
+  t.add("logical_and", [](const Args& a) { return a.tensor("input").logical_and(a.tensor("other")); });
+  t.add("logical_or", [](const Args& a) { return a.tensor("input").logical_or(a.tensor("other")); });
+  t.add("logical_xor", [](const Args& a) { return a.tensor("input").logical_xor(a.tensor("other")); });
+
+  t.add("equal", [](const Args& a) { return a.tensor("input").equal(a.tensor("other")); });
+  t.add("allclose", [](const Args& a) {
+    return a.tensor("input").allclose(a.tensor("other"), a.real("rtol", 1e-5), a.real("atol", 1e-8),
+                                      a.flag("equal_nan", false));
+  });
+}
+
+}  // namespace oracle

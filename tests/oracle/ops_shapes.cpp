@@ -1,0 +1,16 @@
+#include <taper/ops/join.h>
+
+#include "op_table.h"
+
+namespace oracle {
+
+void add_shapes(OpTable& t) {
+  t.add("cat", [](const Args& a) { return taper::cat(a.tensors("tensors"), a.integer("dim", 0)); });
+  t.add("stack", [](const Args& a) { return taper::stack(a.tensors("tensors"), a.integer("dim", 0)); });
+  t.add("hstack", [](const Args& a) { return taper::hstack(a.tensors("tensors")); });
+  t.add("vstack", [](const Args& a) { return taper::vstack(a.tensors("tensors")); });
+  t.add("dstack", [](const Args& a) { return taper::dstack(a.tensors("tensors")); });
+  t.add("column_stack", [](const Args& a) { return taper::column_stack(a.tensors("tensors")); });
+}
+
+}  // namespace oracle
