@@ -11,6 +11,7 @@ OpTable::OpTable() {
   add_views(*this);
   add_shapes(*this);
   add_creation(*this);
+  add_losses(*this);
   add_neural(*this);
 }
 

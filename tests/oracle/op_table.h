@@ -53,6 +53,8 @@ void add_views(OpTable& t);
 void add_indexing(OpTable& t);
 void add_shapes(OpTable& t);
 void add_creation(OpTable& t);
+void add_losses(OpTable& t);
+
 void add_neural(OpTable& t);
 
 }  // namespace oracle
