@@ -55,7 +55,10 @@ Edge gradient_edge(const Tensor& t) {
   if (!t.impl()->keys().has(DispatchKey::Autograd)) return {};
   if (auto fn = t.grad_fn()) return {std::move(fn), meta_of(t)->slot};
   AutogradMeta* m = meta_of(t);
-  if (!m || !m->requires_grad) return {};
+  if (!m || !m->requires_grad) {
+    if (t.impl()->view_origin() != ViewOrigin::no_grad || !t.requires_grad()) return {};
+    m = &ensure_meta(t);  // a leaf of its own
+  }
   if (Node* made = m->accumulator.load(std::memory_order_acquire)) return {IntrusivePtr<Node>(made), 0};
   IntrusivePtr<Node> fresh = make_intrusive<AccumulateGrad>(t);
   Node* expected = nullptr;
