@@ -231,7 +231,7 @@ TEST_CASE("shapes that do not broadcast are refused with both shapes and the dim
   CHECK_THROWS_AS(where(zeros({2, 3}, bool_), zeros({4}), zeros({3})), ShapeError);
 }
 
-TEST_CASE("the gradient of a broadcast operand is summed back to its shape", "[B22][S153]") {
+TEST_CASE("a gradient is summed over the dimensions in which its operand was broadcast", "[B22][S153]") {
   Tensor y = leaf({1, 2, 3});
   (ones({2, 3}, float64) + y).backward(ones({2, 3}, float64));
   check_close(y.grad(), {2, 2, 2});
