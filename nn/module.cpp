@@ -13,7 +13,16 @@
 
 namespace taper::nn {
 
-Parameter::Parameter(const Tensor& t, bool requires_grad) : Member(t.defined() ? t.detach() : t) {
+namespace {
+
+/// The same memory as a leaf of its own. Unlike that of detach() its shape may change, for conversions.
+Tensor leaf_with_memory_of(const Tensor& t) {
+  return t.defined() ? Tensor(t.impl()->shallow_copy_and_detach(true)) : t;
+}
+
+}  // namespace
+
+Parameter::Parameter(const Tensor& t, bool requires_grad) : Member(leaf_with_memory_of(t)) {
   if (defined()) requires_grad_(requires_grad);
 }
 

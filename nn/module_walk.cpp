@@ -64,6 +64,11 @@ void Module::operator delete(Module* m, std::destroying_delete_t, std::size_t by
   ::operator delete(memory, align);
 }
 
+void Module::operator delete(void* memory) { ::operator delete(memory); }
+void Module::operator delete(void* memory, std::align_val_t align) { ::operator delete(memory, align); }
+void* Module::operator new(std::size_t bytes) { return ::operator new(bytes); }
+void* Module::operator new(std::size_t bytes, std::align_val_t align) { return ::operator new(bytes, align); }
+
 MemberVisitor Module::listed() const {
   MemberVisitor list;
   const_cast<Module*>(this)->members(list);

@@ -157,11 +157,16 @@ class Module {
   /// What is printed between the parentheses: the options of a layer.
   virtual std::string extra_repr() const { return {}; }
 
-  // A delete-expression tells how large the object is, whatever its class; see Note [How large an object is].
+  // Objects live where they usually do; that delete goes through here is how the check of members() learns how large an
+  // object is, whatever its class. See Note [How large an object is].
   static void operator delete(Module* m, std::destroying_delete_t, std::size_t bytes);
   static void operator delete(Module* m, std::destroying_delete_t, std::size_t bytes, std::align_val_t align);
-  static void operator delete(void* memory) { ::operator delete(memory); }
-  static void operator delete(void* memory, std::align_val_t align) { ::operator delete(memory, align); }
+  static void operator delete(void* memory);
+  static void operator delete(void* memory, std::align_val_t align);
+  static void operator delete(void*, void*) noexcept {}
+  static void* operator new(std::size_t bytes);
+  static void* operator new(std::size_t bytes, std::align_val_t align);
+  static void* operator new(std::size_t, void* place) noexcept { return place; }
 
  private:
   friend class HookHandle;

@@ -1,0 +1,47 @@
+#pragma once
+#include <taper/nn/module.h>
+
+namespace taper::nn {
+
+struct LinearOptions {
+  bool bias = true;
+  DType dtype = float32;
+  Device device = cpu;
+};
+
+/// x [..., in_features] -> x weight^T + bias [..., out_features].
+/// Weight and bias start uniform in [-1 / sqrt(in_features), 1 / sqrt(in_features)].
+class Linear final : public Module {
+ public:
+  Linear(std::int64_t in_features, std::int64_t out_features, const LinearOptions& options = {});
+  Tensor forward(const Tensor& x) override;
+  void members(MemberVisitor& v) override;
+  std::string extra_repr() const override;
+  Linear clone() const;
+
+  std::int64_t in_features() const { return in_features_; }
+  std::int64_t out_features() const { return out_features_; }
+  /// Draws new start values.
+  void reset_parameters();
+
+  Parameter weight;  ///< [out_features, in_features]
+  Parameter bias;    ///< [out_features]; undefined without bias
+
+ private:
+  std::int64_t in_features_, out_features_;
+  LinearOptions options_;
+};
+
+/// Makes one dimension of several: by default all but the first.
+class Flatten final : public Module {
+ public:
+  explicit Flatten(std::int64_t start_dim = 1, std::int64_t end_dim = -1) : start_(start_dim), end_(end_dim) {}
+  Tensor forward(const Tensor& x) override { return x.flatten(start_, end_); }
+  std::string extra_repr() const override;
+  Flatten clone() const { return detail::clone_as(*this, start_, end_); }
+
+ private:
+  std::int64_t start_, end_;
+};
+
+}  // namespace taper::nn

@@ -1,0 +1,92 @@
+#include <taper/factory.h>
+#include <taper/nn/init.h>
+#include <taper/nn/linear.h>
+#include <taper/random.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/catch.h"
+
+using namespace taper;
+using namespace taper::nn;
+
+namespace {
+
+struct Moments {
+  double mean = 0, deviation = 0, min = 0, max = 0;
+};
+Moments moments(const Tensor& t) {
+  const auto v = t.to(float64).to_vector<double>();
+  Moments m{0, 0, v[0], v[0]};
+  for (const double x : v) m.mean += x / double(v.size()), m.min = std::min(m.min, x), m.max = std::max(m.max, x);
+  for (const double x : v) m.deviation += (x - m.mean) * (x - m.mean) / double(v.size());
+  m.deviation = std::sqrt(m.deviation);
+  return m;
+}
+
+/// Of 40 000 samples the moments are right to about 1 %.
+void check_uniform(const Tensor& t, double bound) {
+  const Moments m = moments(t);
+  CHECK(std::abs(m.mean) < 0.02 * bound);
+  CHECK(m.deviation == Approx(bound / std::sqrt(3)).epsilon(0.02));
+  CHECK(m.max <= bound);
+  CHECK(m.min >= -bound);
+  CHECK(m.max > 0.99 * bound);
+}
+void check_normal(const Tensor& t, double deviation) {
+  const Moments m = moments(t);
+  CHECK(std::abs(m.mean) < 0.03 * deviation);
+  CHECK(m.deviation == Approx(deviation).epsilon(0.02));
+}
+
+}  // namespace
+
+TEST_CASE("start values have the bounds and deviations of the papers") {
+  manual_seed(1);
+  const Tensor w = empty({100, 40, 10});  // fan in 400, fan out 1000
+  check_uniform(init::kaiming_uniform_(w), std::sqrt(6. / 400));
+  check_uniform(init::kaiming_uniform_(w, {.nonlinearity = init::Nonlinearity::relu}), std::sqrt(6. / 400));
+  check_uniform(init::kaiming_uniform_(w, {.a = std::sqrt(5.)}), 1 / std::sqrt(400));
+  check_uniform(init::kaiming_uniform_(w, {.mode = init::FanMode::fan_out}), std::sqrt(6. / 1000));
+  check_normal(init::kaiming_normal_(w), std::sqrt(2. / 400));
+  check_normal(init::kaiming_normal_(w, {.nonlinearity = init::Nonlinearity::linear}), std::sqrt(1. / 400));
+  check_uniform(init::xavier_uniform_(w), std::sqrt(6. / 1400));
+  check_normal(init::xavier_normal_(w, 2), 2 * std::sqrt(2. / 1400));
+  check_normal(init::normal_(w, 0, 3), 3);
+  CHECK(moments(init::uniform_(w, 2, 4)).mean == Approx(3).epsilon(0.01));
+  CHECK(moments(init::constant_(w, 5)).min == 5);
+  CHECK(moments(init::ones_(w)).max == 1);
+  CHECK(moments(init::zeros_(w)).max == 0);
+
+  CHECK(init::calculate_gain(init::Nonlinearity::tanh) == Approx(5. / 3));
+  CHECK(init::calculate_gain(init::Nonlinearity::relu) == Approx(std::sqrt(2.)));
+  CHECK(init::calculate_gain(init::Nonlinearity::leaky_relu) == Approx(std::sqrt(2 / 1.0001)));
+  CHECK(init::calculate_gain(init::Nonlinearity::leaky_relu, 0.5) == Approx(std::sqrt(2 / 1.25)));
+  CHECK(init::calculate_gain(init::Nonlinearity::selu) == Approx(0.75));
+  CHECK(init::calculate_gain(init::Nonlinearity::sigmoid) == 1);
+
+  CHECK_THROWS_AS(init::kaiming_uniform_(ones({3})), ShapeError);
+  CHECK_THROWS_AS(init::xavier_normal_(ones({3})), ShapeError);
+  CHECK(init::kaiming_normal_(empty({3, 0})).numel() == 0);
+  CHECK(init::xavier_uniform_(empty({0, 0})).numel() == 0);
+}
+
+TEST_CASE("start values are written into leaves that are trained, without a history") {
+  Tensor w = zeros({3, 4}).requires_grad_();
+  init::kaiming_uniform_(w);
+  CHECK(w.is_leaf());
+  CHECK(w.version() > 0);
+  CHECK(moments(w.detach()).max > 0);
+}
+
+TEST_CASE("the same seed gives a layer the same start values") {
+  manual_seed(7);
+  const Linear a(30, 20);
+  manual_seed(7);
+  const Linear b(30, 20);
+  CHECK(a.weight.to_vector<float>() == b.weight.to_vector<float>());
+  CHECK(a.bias.to_vector<float>() == b.bias.to_vector<float>());
+  const Linear wide(400, 100);
+  check_uniform(wide.weight.detach(), 1 / std::sqrt(400));
+}
