@@ -65,7 +65,7 @@ TEST_CASE("leaves never share a gradient buffer, and gradients add up", "[B12]")
   CHECK(values(b.grad()) == Values{1, 1});
 }
 
-TEST_CASE("the gradient of a broadcast operand is summed back to its shape", "[B22][S153]") {
+TEST_CASE("the engine sums the gradient of a broadcast operand back to its shape", "[B22][S153]") {
   Tensor x = tensor({{1, 2, 3}, {4, 5, 6}}, float64), y = leaf({1, 1, 1});
   (x + y).sum().backward();
   CHECK(values(y.grad()) == Values{2, 2, 2});
