@@ -77,9 +77,9 @@ RowLoop cast_loop(DType to, DType from) {
 void copy_elements(const Tensor& dst, const Tensor& src) {
   const TensorImpl &d = *dst.impl(), &s = *src.impl();
   if (d.numel() == 0) return;
+  if (d.data() == s.data() && d.dtype() == s.dtype() && d.geometry() == s.geometry()) return;
   const RowLoop loop = cast_loop(d.dtype(), s.dtype());
   if (d.is_contiguous() && s.is_contiguous() && d.numel() == s.numel()) {
-    if (d.data() == s.data() && d.dtype() == s.dtype()) return;
     const std::int64_t to_item = std::int64_t(itemsize(d.dtype())), from_item = std::int64_t(itemsize(s.dtype()));
     parallel_for(0, d.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
       char* const p[] = {static_cast<char*>(d.data()) + begin * to_item,

@@ -15,12 +15,17 @@ inline TensorSpec elementwise_spec(const char* op, DType dtype, const Tensor& a)
   if (a.is_contiguous()) return TensorSpec::contiguous(a.sizes(), dtype, a.device());
   return elementwise_spec(op, dtype, {&a});
 }
+/// Whether t leaves the shape and the layout of a contiguous operand as they are.
+inline bool goes_with(const Tensor& contiguous, const Tensor& t) {
+  return t.device() == contiguous.device() && (t.dim() == 0 || (t.is_contiguous() && t.sizes() == contiguous.sizes()));
+}
 inline TensorSpec elementwise_spec(const char* op, DType dtype, const Tensor& a, const Tensor& b) {
-  if (a.device() == b.device() && a.is_contiguous() && (b.dim() == 0 || (b.is_contiguous() && a.sizes() == b.sizes())))
-    return TensorSpec::contiguous(a.sizes(), dtype, a.device());
+  if (a.is_contiguous() && goes_with(a, b)) return TensorSpec::contiguous(a.sizes(), dtype, a.device());
   return elementwise_spec(op, dtype, {&a, &b});
 }
 inline TensorSpec elementwise_spec(const char* op, DType dtype, const Tensor& a, const Tensor& b, const Tensor& c) {
+  if (a.is_contiguous() && goes_with(a, b) && goes_with(a, c))
+    return TensorSpec::contiguous(a.sizes(), dtype, a.device());
   return elementwise_spec(op, dtype, {&a, &b, &c});
 }
 
