@@ -1,3 +1,5 @@
+#include <taper/operator.h>
+#include <taper/ops/math.h>
 #include <taper/ops/pointwise.h>
 
 #include "op_table.h"
@@ -14,13 +16,32 @@ void scaled(OpTable& t, const std::string& name, F f) {
                                 : f(a.tensor("input"), a.number("other"), alpha);
   });
 }
-Tensor clamp(const Args& a) {
-  const Tensor x = a.tensor("input");
-  if (!a.is_tensor("min") && !a.is_tensor("max")) return x.clamp(a.optional_number("min"), a.optional_number("max"));
-  const auto bound = [&](const char* name) {
-    return a.has(name) ? std::optional<Tensor>(a.tensor(name)) : std::optional<Tensor>();
-  };
-  return taper::clamp(x, bound("min"), bound("max"));
+template <class F>
+void clamped(OpTable& t, const std::string& name, F f) {
+  t.add(name, [f](const Args& a) -> Outputs {
+    if (!a.is_tensor("min") && !a.is_tensor("max"))
+      return f(a.tensor("input"), a.optional_number("min"), a.optional_number("max"));
+    const auto bound = [&](const char* which) {
+      return a.has(which) ? std::optional<Tensor>(a.tensor(which)) : std::optional<Tensor>();
+    };
+    return f(a.tensor("input"), bound("min"), bound("max"));
+  });
+}
+/// The functions of <taper/ops/math.h>.
+void add_math(OpTable& t) {
+  using Function = taper::StructuredOp<Tensor(Tensor)>;
+  for (Function* op : {&taper::ops::expm1, &taper::ops::exp2, &taper::ops::log1p, &taper::ops::log2, &taper::ops::log10,
+                       &taper::ops::tan, &taper::ops::asin, &taper::ops::acos, &taper::ops::atan, &taper::ops::sinh,
+                       &taper::ops::cosh, &taper::ops::asinh, &taper::ops::acosh, &taper::ops::atanh, &taper::ops::erf,
+                       &taper::ops::erfc, &taper::ops::floor, &taper::ops::ceil, &taper::ops::trunc})
+    t.unary(
+        op->name(), [op](const Tensor& x) { return (*op)(x); }, [op](Tensor x) { return op->inplace(x, x); });
+  for (const bool in_place : {false, true})
+    t.add(in_place ? "round_" : "round", [in_place](const Args& a) -> Outputs {
+      if (a.has("decimals") && a.integer("decimals") != 0) a.unsupported("decimals");
+      Tensor x = a.tensor("input");
+      return in_place ? x.round_() : x.round();
+    });
 }
 Tensor true_quotient_only(const Args& a) {
   if (a.has("rounding_mode")) a.unsupported("rounding_mode");
@@ -56,10 +77,16 @@ void add_pointwise(OpTable& t) {
       "sin", [](const Tensor& x) { return x.sin(); }, [](Tensor x) { return x.sin_(); });
   t.unary(
       "cos", [](const Tensor& x) { return x.cos(); }, [](Tensor x) { return x.cos_(); });
-  t.unary("sign", [](const Tensor& x) { return x.sign(); });
+  t.unary(
+      "sign", [](const Tensor& x) { return x.sign(); }, [](Tensor x) { return x.sign_(); });
+  t.unary(
+      "sgn", [](const Tensor& x) { return x.sign(); }, [](Tensor x) { return x.sign_(); });
+  add_math(t);
+  t.unary("isinf", [](const Tensor& x) { return x.isinf(); });
   t.unary("isnan", [](const Tensor& x) { return x.isnan(); });
   t.unary("isfinite", [](const Tensor& x) { return x.isfinite(); });
-  t.unary("logical_not", [](const Tensor& x) { return x.logical_not(); });
+  t.unary(
+      "logical_not", [](const Tensor& x) { return x.logical_not(); }, [](Tensor x) { return x.logical_not_(); });
 
   scaled(t, "add", [](const Tensor& x, auto y, Scalar alpha) { return x.add(y, alpha); });
   scaled(t, "add_", [](Tensor x, auto y, Scalar alpha) { return x.add_(y, alpha); });
@@ -80,15 +107,14 @@ void add_pointwise(OpTable& t) {
       "pow", [](const Tensor& x, auto y) { return x.pow(y); }, [](Tensor x, auto y) { return x.pow_(y); }, "exponent");
   t.add("maximum", [](const Args& a) { return a.tensor("input").maximum(a.tensor("other")); });
   t.add("minimum", [](const Args& a) { return a.tensor("input").minimum(a.tensor("other")); });
-  t.add("clamp", [](const Args& a) { return clamp(a); });
-  t.add("clamp_",
-        [](const Args& a) { return a.tensor("input").clamp_(a.optional_number("min"), a.optional_number("max")); });
+  clamped(t, "clamp", [](const Tensor& x, const auto& min, const auto& max) { return x.clamp(min, max); });
+  clamped(t, "clamp_", [](Tensor x, const auto& min, const auto& max) { return x.clamp_(min, max); });
   t.binary(
-      "clamp_min", [](const Tensor& x, auto y) { return taper::clamp_min(x, y); }, "min");
+      "clamp_min", [](const Tensor& x, auto y) { return x.clamp_min(y); },
+      [](Tensor x, auto y) { return x.clamp_min_(y); }, "min");
   t.binary(
-      "clamp_max", [](const Tensor& x, auto y) { return taper::clamp_max(x, y); }, "max");
-  t.add("clamp_min_", [](const Args& a) { return a.tensor("input").clamp_min_(a.number("min")); });
-  t.add("clamp_max_", [](const Args& a) { return a.tensor("input").clamp_max_(a.number("max")); });
+      "clamp_max", [](const Tensor& x, auto y) { return x.clamp_max(y); },
+      [](Tensor x, auto y) { return x.clamp_max_(y); }, "max");
   t.add("where", [](const Args& a) {
     const Tensor condition = a.tensor("condition");
     if (a.is_tensor("input"))
@@ -98,15 +124,24 @@ void add_pointwise(OpTable& t) {
                                 : taper::where(condition, a.number("input"), a.number("other"));
   });
 
-  t.binary("eq", [](const Tensor& x, auto y) { return x.eq(y); });
-  t.binary("ne", [](const Tensor& x, auto y) { return x.ne(y); });
-  t.binary("lt", [](const Tensor& x, auto y) { return x.lt(y); });
-  t.binary("le", [](const Tensor& x, auto y) { return x.le(y); });
-  t.binary("gt", [](const Tensor& x, auto y) { return x.gt(y); });
-  t.binary("ge", [](const Tensor& x, auto y) { return x.ge(y); });
+  t.binary(
+      "eq", [](const Tensor& x, auto y) { return x.eq(y); }, [](Tensor x, auto y) { return x.eq_(y); });
+  t.binary(
+      "ne", [](const Tensor& x, auto y) { return x.ne(y); }, [](Tensor x, auto y) { return x.ne_(y); });
+  t.binary(
+      "lt", [](const Tensor& x, auto y) { return x.lt(y); }, [](Tensor x, auto y) { return x.lt_(y); });
+  t.binary(
+      "le", [](const Tensor& x, auto y) { return x.le(y); }, [](Tensor x, auto y) { return x.le_(y); });
+  t.binary(
+      "gt", [](const Tensor& x, auto y) { return x.gt(y); }, [](Tensor x, auto y) { return x.gt_(y); });
+  t.binary(
+      "ge", [](const Tensor& x, auto y) { return x.ge(y); }, [](Tensor x, auto y) { return x.ge_(y); });
   t.add("logical_and", [](const Args& a) { return a.tensor("input").logical_and(a.tensor("other")); });
+  t.add("logical_and_", [](const Args& a) { return a.tensor("input").logical_and_(a.tensor("other")); });
   t.add("logical_or", [](const Args& a) { return a.tensor("input").logical_or(a.tensor("other")); });
+  t.add("logical_or_", [](const Args& a) { return a.tensor("input").logical_or_(a.tensor("other")); });
   t.add("logical_xor", [](const Args& a) { return a.tensor("input").logical_xor(a.tensor("other")); });
+  t.add("logical_xor_", [](const Args& a) { return a.tensor("input").logical_xor_(a.tensor("other")); });
 
   t.add("equal", [](const Args& a) { return a.tensor("input").equal(a.tensor("other")); });
   t.add("allclose", [](const Args& a) {
