@@ -485,7 +485,7 @@ struct SigmoidGrad {
 template <class T>
 struct ClampGrad {
   T low, high;
-  TAPER_HD T operator()(T g, T x) const { return (x >= low) & (x <= high) ? g : T(0); }
+  TAPER_HD T operator()(T g, T x) const { return ((x >= low) & (x <= high)) ? g : T(0); }
 };
 
 }  // namespace taper::fn
