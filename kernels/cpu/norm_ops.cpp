@@ -57,7 +57,9 @@ void batch_norm(std::array<Tensor, 3>& out, const Tensor& input, const std::opti
     const Tensor x = in_order(input, format), w = dense(weight), b = dense(bias);
     const BatchNormShape s = shape_of(x, format);
     if (o.training) {
-      const Updated average(running_mean), variance(running_var);
+      // Statistics that stay as they are do not count as written.
+      const Updated average(o.momentum != 0 ? running_mean : std::nullopt);
+      const Updated variance(o.momentum != 0 ? running_var : std::nullopt);
       batch_norm_statistics<T>(s, values_of<T>(x), o.eps, o.momentum, mean, invstd, average.place<T>(),
                                variance.place<T>());
       average.finish();

@@ -10,6 +10,7 @@
 
 #include "parallel.h"
 #include "philox_words.h"
+#include "strided.h"
 #include "strided_rows.h"
 
 namespace taper::cpu_kernels {
@@ -195,9 +196,9 @@ void bernoulli_fill(Tensor& out, const Tensor& self, const double& p, const Rand
   const Event event(p);
   with_dtype(out, self.dtype(), [&](Tensor& t) {
     dispatch_all(self.dtype(), [&]<class T>(Type<T>) {
-      const T one = T(!event.never);
-      fill<T>(t, s, Bits::narrow, [&](const Words& w, T* to, std::int64_t n) {
-        for (std::int64_t i = 0; i < n; ++i) to[i] = w.high[i] <= event.last ? one : T(0);
+      fill<T>(t, s, Bits::narrow, [event](const Words& w, T* to, std::int64_t n) {
+        const std::uint32_t last = event.last, possible = !event.never;
+        for (std::int64_t i = 0; i < n; ++i) to[i] = T(std::uint32_t(w.high[i] <= last) & possible);
       });
     });
   });
@@ -239,9 +240,11 @@ void dropout(Tensor& out, const Tensor& x, const double& p, const RandomStream& 
   with_dtype(out, x.dtype(), [&](Tensor& t) {
     dispatch_floating(x.dtype(), "dropout", [&]<class T>(Type<T>) {
       const T scale = keep.never ? T(0) : T(1 / (1 - p));
-      transform<T>(t, x, s, [&](const Words& w, const T* from, T* to, std::int64_t n) {
-        // A product, not a choice: infinity and NaN do not vanish.
-        for (std::int64_t i = 0; i < n; ++i) to[i] = from[i] * (w.high[i] <= keep.last ? scale : T(0));
+      transform<T>(t, x, s, [keep, scale](const Words& w, const T* from, T* to, std::int64_t n) {
+        const std::uint32_t last = keep.last;
+        // Products, not choices: infinity and NaN do not vanish, and no branch waits for random bits.
+        TAPER_INDEPENDENT
+        for (std::int64_t i = 0; i < n; ++i) to[i] = from[i] * (scale * T(std::int32_t(w.high[i] <= last)));
       });
     });
   });

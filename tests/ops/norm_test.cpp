@@ -178,6 +178,15 @@ TEST_CASE("running statistics may change between forward and backward", "[norm]"
   CHECK(allclose(a.grad(), expected.expand({4, 2})));
 }
 
+TEST_CASE("batch_norm with momentum 0 leaves the running statistics alone", "[norm]") {
+  Tensor mean = zeros({2}, float64), var = ones({2}, float64);
+  batch_norm(normal({4, 2}), {}, {}, mean, var, true, 0);
+
+  CHECK(equal(mean, zeros({2}, float64)));
+  CHECK(equal(var, ones({2}, float64)));
+  CHECK(mean.version() == 0);
+}
+
 TEST_CASE("batch_norm of no elements touches nothing", "[norm]") {
   Tensor mean = zeros({3}), var = ones({3});
   const Tensor x = zeros({0, 3, 2}, {.requires_grad = true});

@@ -11,7 +11,7 @@ namespace taper {
 /// x [n, c, ...], float32 or float64; weight, bias, running_mean and running_var [c] of its dtype, or undefined; y like
 /// x, channels-last in memory if x is. In training, mean and (biased) var are the batch's, over all dimensions but c,
 /// and the running statistics move towards them: running = (1 - momentum) running + momentum batch, with the unbiased
-/// variance. This writes into running_mean and running_var and counts as a write of each. Otherwise mean and var are
+/// variance. Unless momentum is 0, this counts as a write of running_mean and running_var. Otherwise mean and var are
 /// the running ones, which must be there. Differentiable in x, weight and bias, twice too.
 /// Throws ShapeError if shapes do not fit, ValueError in training if there is one value per channel, whose variance is
 /// 0.
