@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "gemm_dots.h"
 #include "gemm_library.h"
 #include "gemm_small.h"
 #include "parallel.h"
@@ -77,6 +78,25 @@ void small_parallel(const GemmShape& s, const T* a, const T* b, T* c, T alpha, T
   });
 }
 
+/// A few rows times B^T that is too long for the packed panels of gemm_small.
+bool suits_dots(const GemmShape& s) {
+  return !s.trans_a && s.trans_b && s.m >= 4 && s.m <= 32 && s.k > 256 && s.n > kLanes<float>;
+}
+
+void dots_parallel(const GemmShape& s, const float* a, const float* b, float* c, float alpha, float beta,
+                   const float* bias) {
+  constexpr std::int64_t kPanel = 96 * 1024, kColumns = 24, kParallelWork = std::int64_t{2} << 20;
+  // A panel of B stays in the second cache level for all rows of A.
+  const std::int64_t grain = std::max(kColumns, kPanel / s.k / kColumns * kColumns);
+  const auto panel = [&](std::int64_t begin, std::int64_t end) {
+    GemmShape part = s;
+    part.n = end - begin;
+    gemm_dots(part, a, b + begin * s.ldb, c + begin, alpha, beta, bias ? bias + begin : nullptr);
+  };
+  if (s.m * s.n * s.k >= kParallelWork) return parallel_for(0, s.n, grain, panel);
+  for (std::int64_t j = 0; j < s.n; j += grain) panel(j, std::min(j + grain, s.n));
+}
+
 }  // namespace
 
 template <class T>
@@ -87,6 +107,9 @@ void gemm(const GemmShape& s, const T* a, const T* b, T* c, T alpha, T beta, con
     integer_gemm(s, a, b, c, alpha, beta, bias);
   } else {
     if (is_small<T>(s)) return small_parallel(s, a, b, c, alpha, beta, bias);
+    if constexpr (std::is_same_v<T, float>) {
+      if (suits_dots(s)) return dots_parallel(s, a, b, c, alpha, beta, bias);
+    }
     gemm_library(s, a, b, c, alpha, beta);
     if (bias) add_bias(s, c, bias);
   }

@@ -5,6 +5,8 @@
 
 #include "parallel.h"
 #include "pool2d.h"
+#include "pool2d_pairs.h"
+#include "scratch.h"
 #include "vec.h"
 
 namespace taper::cpu_kernels {
@@ -71,50 +73,7 @@ void backward_plane(const Pool2dShape& s, const T* dy, const Index* index, T* dx
       if (const std::int64_t at = place(s, corner(s, i, j), *index); at >= 0) dx[at] += *dy;
 }
 
-// ---- Windows of 2 x 2 that do not overlap, plane by plane: the pooling of most networks --------------------------
-
-bool is_two_by_two(const Pool2dShape& s) {
-  return s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_h == 0 && s.pad_w == 0 &&
-         s.dilation_h == 1 && s.dilation_w == 1 && 2 * s.out_h <= s.h && 2 * s.out_w <= s.w;
-}
-
-template <class T>
-using IntOf = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
-
-template <class V, std::size_t... I>
-[[gnu::always_inline]] inline V every_second(const V& a, const V& b, int, std::index_sequence<I...>) {
-  return __builtin_shufflevector(a, b, static_cast<int>(2 * I)...);
-}
-template <class V, std::size_t... I>
-[[gnu::always_inline]] inline V every_second(const V& a, const V& b, std::true_type, std::index_sequence<I...>) {
-  return __builtin_shufflevector(a, b, static_cast<int>(2 * I + 1)...);
-}
-/// Lanes kFrom, kFrom + 1, ... of a and b in turn.
-template <int kFrom, class V, std::size_t... I>
-[[gnu::always_inline]] inline V in_turn(const V& a, const V& b, std::index_sequence<I...>) {
-  return __builtin_shufflevector(a, b, static_cast<int>(kFrom + I / 2 + I % 2 * sizeof...(I))...);
-}
-
-/// 2 * count elements of a row, count at most one vector.
-template <class T>
-[[gnu::always_inline]] inline void load_pairs(const T* row, int count, Vec<T>& a, Vec<T>& b) {
-  constexpr int L = kLanes<T>;
-  a = 2 * count >= L ? load(row) : load_first(row, 2 * count);
-  b = count == L ? load(row + L) : 2 * count > L ? load_first(row + L, 2 * count - L) : Vec<T>{};
-}
-
-template <class T>
-[[gnu::always_inline]] inline void store_pairs(T* row, int count, const Vec<T>& a, const Vec<T>& b) {
-  constexpr int L = kLanes<T>;
-  if (2 * count >= L)
-    store(row, a);
-  else
-    store_first(row, a, 2 * count);
-  if (count == L)
-    store(row + L, b);
-  else if (2 * count > L)
-    store_first(row + L, b, 2 * count - L);
-}
+// ---- Windows of 2 x 2 that do not overlap, plane by plane --------------------------
 
 template <class T, class Index>
 void forward_two_by_two(const Pool2dShape& s, const T* x, T* y, Index* index) {
@@ -128,8 +87,8 @@ void forward_two_by_two(const Pool2dShape& s, const T* x, T* y, Index* index) {
       Vec<T> a, b, c, d;
       load_pairs(upper + 2 * j, count, a, b);
       load_pairs(upper + s.w + 2 * j, count, c, d);
-      const Vec<T> corners[4] = {every_second(a, b, 0, lanes), every_second(a, b, std::true_type{}, lanes),
-                                 every_second(c, d, 0, lanes), every_second(c, d, std::true_type{}, lanes)};
+      const Vec<T> corners[4] = {every_second<0>(a, b, lanes), every_second<1>(a, b, lanes),
+                                 every_second<0>(c, d, lanes), every_second<1>(c, d, lanes)};
       Vec<T> best = corners[0];
       Vec<Int> which{};
       for (int k = 1; k < 4; ++k) {
@@ -185,10 +144,23 @@ void backward_two_by_two(const Pool2dShape& s, const T* dy, const Index* index, 
   std::fill(dx + 2 * s.out_h * s.w, dx + s.h * s.w, T(0));
 }
 
+/// Where the places of a window lie, relative to its corner.
+class WindowPlaces {
+ public:
+  explicit WindowPlaces(const Pool2dShape& s) : places_(s.kh * s.kw) {
+    for (std::int64_t ky = 0; ky < s.kh; ++ky)
+      for (std::int64_t kx = 0; kx < s.kw; ++kx) places_[ky * s.kw + kx] = ky * s.dilation_h * s.w + kx * s.dilation_w;
+  }
+  std::int64_t operator[](std::int64_t k) const { return places_[k]; }
+
+ private:
+  Scratch<std::int64_t> places_;
+};
+
 // ---- Channels last: vectors of channels ----------------------------------------------------------------------------
 
 template <class T, class Index>
-void forward_channels(const Pool2dShape& s, Corner at, const T* x, T* y, Index* index) {
+void forward_channels(const Pool2dShape& s, const WindowPlaces& window, Corner at, const T* x, T* y, Index* index) {
   constexpr int L = kLanes<T>;
   using Int = IntOf<T>;
   for (std::int64_t c = 0; c < s.c; c += L) {
@@ -224,27 +196,28 @@ void forward_channels(const Pool2dShape& s, Corner at, const T* x, T* y, Index* 
       if constexpr (std::is_same_v<Index, std::uint8_t>)
         index[c + q] = static_cast<Index>(std::max<Int>(places[q], 0));
       else
-        index[c + q] = places[q] < 0 ? -1 : make_index<Index>(s, at, places[q] / s.kw, places[q] % s.kw);
+        index[c + q] = places[q] < 0 ? -1 : at.y * s.w + at.x + window[places[q]];
     }
   }
 }
 
 template <class T, class Index>
 void backward_image_channels(const Pool2dShape& s, const T* dy, const Index* index, T* dx) {
+  const WindowPlaces window(s);
+  const std::int64_t reach_h = (s.kh - 1) * s.dilation_h, reach_w = (s.kw - 1) * s.dilation_w;
   std::fill_n(dx, s.h * s.w * s.c, T(0));
   for (std::int64_t i = 0; i < s.out_h; ++i)
     for (std::int64_t j = 0; j < s.out_w; ++j, dy += s.c, index += s.c) {
+      const Corner at = corner(s, i, j);
       if constexpr (std::is_same_v<Index, std::uint8_t>) {
-        for (std::int64_t k = 0; k < s.kh * s.kw; ++k) {
-          const std::int64_t at = place(s, corner(s, i, j), static_cast<std::uint8_t>(k));
-          if (at < 0) continue;
-          T* to = dx + at * s.c;
-          for (std::int64_t c = 0; c < s.c; ++c) to[c] += index[c] == k ? dy[c] : T(0);
+        T* const to = dx + (at.y * s.w + at.x) * s.c;
+        if (at.y >= 0 && at.y + reach_h < s.h && at.x >= 0 && at.x + reach_w < s.w) {
+          for (std::int64_t c = 0; c < s.c; ++c) to[window[index[c]] * s.c + c] += dy[c];
+          continue;
         }
-      } else {
-        for (std::int64_t c = 0; c < s.c; ++c)
-          if (index[c] >= 0) dx[index[c] * s.c + c] += dy[c];
       }
+      for (std::int64_t c = 0; c < s.c; ++c)
+        if (const std::int64_t q = place(s, at, index[c]); q >= 0) dx[q * s.c + c] += dy[c];
     }
 }
 
@@ -254,11 +227,12 @@ template <class T, class Index>
 void max_pool2d_forward(const Pool2dShape& s, const T* x, T* y, Index* index) {
   const std::int64_t in = s.h * s.w, out = s.out_h * s.out_w;
   if (s.channels_last) {
+    const WindowPlaces window(s);
     parallel_for(0, s.n * s.out_h, grain_for(s.out_w * s.c * s.kh * s.kw), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row)
         for (std::int64_t j = 0; j < s.out_w; ++j) {
           const std::int64_t to = (row * s.out_w + j) * s.c;
-          forward_channels(s, corner(s, row % s.out_h, j), x + row / s.out_h * in * s.c, y + to, index + to);
+          forward_channels(s, window, corner(s, row % s.out_h, j), x + row / s.out_h * in * s.c, y + to, index + to);
         }
     });
     return;

@@ -71,22 +71,10 @@ struct Size {
 
 TEMPLATE_TEST_CASE("gemm equals three loops for every transpose, size, factor and bias", "", float, double) {
   const double unit = std::numeric_limits<TestType>::epsilon();
-  for (const Size z : {Size{1, 1, 1},
-                       {1, 10, 128},
-                       {1, 128, 10},
-                       {1, 300, 33},
-                       {2, 3, 4},
-                       {5, 17, 9},
-                       {7, 16, 32},
-                       {8, 33, 1},
-                       {9, 10, 84},
-                       {13, 31, 15},
-                       {16, 10, 128},
-                       {33, 65, 40},
-                       {64, 10, 784},
-                       {70, 130, 300},
-                       {300, 2, 5},
-                       {120, 1, 30}})
+  for (const Size z :
+       {Size{1, 1, 1}, {1, 10, 128}, {4, 17, 257},  {6, 70, 300},   {20, 33, 520}, {31, 100, 784}, {1, 128, 10},
+        {1, 300, 33},  {2, 3, 4},    {5, 17, 9},    {7, 16, 32},    {8, 33, 1},    {9, 10, 84},    {13, 31, 15},
+        {16, 10, 128}, {33, 65, 40}, {64, 10, 784}, {70, 130, 300}, {300, 2, 5},   {120, 1, 30}})
     for (bool ta : {false, true})
       for (bool tb : {false, true})
         for (bool bias : {false, true}) {
@@ -146,7 +134,7 @@ TEST_CASE("gemm carries NaN and infinity as the sums do") {
 }
 
 TEMPLATE_TEST_CASE("gemm gives the same bits twice, and our own kernels for any thread count", "", float, double) {
-  for (const Size z : {Size{1, 5000, 600}, {3000, 10, 128}, {40, 40, 40}, {300, 260, 200}})
+  for (const Size z : {Size{1, 5000, 600}, {3000, 10, 128}, {40, 40, 40}, {300, 260, 200}, {32, 300, 600}})
     for (bool tb : {false, true}) {
       const auto a = random_values<TestType>(z.m * z.k, 5), b = random_values<TestType>(z.n * z.k, 6);
       const GemmShape s = dense_gemm(false, tb, z.m, z.n, z.k);
@@ -159,7 +147,7 @@ TEMPLATE_TEST_CASE("gemm gives the same bits twice, and our own kernels for any 
       gemm<TestType>(s, a.data(), b.data(), c2.data());
       gemm<TestType>(s, a.data(), b.data(), c3.data());
       CHECK(std::memcmp(c2.data(), c3.data(), c2.size() * sizeof(TestType)) == 0);
-      const bool library_may_cut_differently = std::is_same_v<TestType, float> && z.n > 64 && z.m > 1;
+      const bool library_may_cut_differently = std::is_same_v<TestType, float> && z.n > 64 && z.m > 32;
       if (!library_may_cut_differently) CHECK(std::memcmp(c1.data(), c2.data(), c1.size() * sizeof(TestType)) == 0);
     }
 }
