@@ -1,7 +1,12 @@
+#include <taper/autograd/engine.h>
+#include <taper/autograd/gradcheck.h>
 #include <taper/factory.h>
+#include <taper/ops/pointwise.h>
 #include <taper/ops/reduce.h>
+#include <taper/ops/view.h>
 
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "kernels/thread_count.h"
@@ -294,4 +299,99 @@ TEST_CASE("reductions describe their result on meta without memory") {
 
 TEST_CASE("an undefined operand is named") {
   CHECK(message_of<Error>([] { taper::sum(Tensor()); }).find("sum") != std::string::npos);
+}
+
+namespace {
+
+Tensor wave(IntSpan sizes) {
+  std::int64_t n = 1;
+  for (const std::int64_t s : sizes) n *= s;
+  return arange(n, {.dtype = float64}).mul(0.7).add(0.3).sin().reshape(sizes).requires_grad_();
+}
+/// The gradient of f(x).sum() at x.
+template <class F>
+Values gradient(const Tensor& x, const F& f) {
+  const Tensor leaf = x.clone().requires_grad_();
+  f(leaf).sum().backward();
+  return values(leaf.grad());
+}
+
+}  // namespace
+
+TEST_CASE("gradients of reductions are right, twice", "[gradcheck]") {
+  using F = std::function<Tensor(const TensorList&)>;
+  const std::vector<F> functions = {
+      [](const TensorList& t) { return t[0].sum({0, 2}); },
+      [](const TensorList& t) { return t[0].sum(1, true).square(); },
+      [](const TensorList& t) { return t[0].mean(-1); },
+      [](const TensorList& t) { return t[0].mean(); },
+      [](const TensorList& t) { return t[0].var(IntSpan{0, 1}, 1, true); },
+      [](const TensorList& t) { return t[0].var(0); },
+      [](const TensorList& t) { return taper::std(t[0], IntSpan{2}); },
+      [](const TensorList& t) { return std::get<0>(t[0].max(1)).square(); },
+      [](const TensorList& t) { return std::get<0>(t[0].min(2, true)).square(); },
+      [](const TensorList& t) { return t[0].amax({0, 2}).square(); },
+      [](const TensorList& t) { return t[0].min().square(); },
+      [](const TensorList& t) { return taper::prod(t[0], 1); },
+      [](const TensorList& t) { return taper::prod(t[0]); },
+      [](const TensorList& t) { return taper::norm(t[0]); },
+      [](const TensorList& t) { return taper::norm(t[0], 3, 1); },
+      [](const TensorList& t) { return taper::norm(t[0], 1.5, {0, 1}, true); },
+      [](const TensorList& t) { return taper::norm(t[0], 0.5, 1); },
+      [](const TensorList& t) { return taper::norm(t[0], 1).square(); },
+      [](const TensorList& t) { return taper::norm(t[0], kInfinity, 2).square(); },
+      [](const TensorList& t) { return taper::logsumexp(t[0], {0, 2}); },
+      [](const TensorList& t) { return sum_to_size(t[0], {3, 1}).square(); },
+      [](const TensorList& t) { return t[0].transpose(0, 2).sum(0); },
+  };
+  for (std::size_t i = 0; i < functions.size(); ++i) {
+    INFO("function " << i);
+    const TensorList x = {wave({2, 3, 2})};
+    CHECK(autograd::gradcheck(functions[i], x));
+    CHECK(autograd::gradgradcheck([&](const TensorList& t) { return functions[i](t).mul(t[0].sum()); }, x));
+  }
+}
+
+TEST_CASE("ties share the gradient, except where an index was returned", "[B26]") {
+  const Tensor x = tensor({1.0, 3.0, 3.0, 2.0}, float64);
+
+  CHECK(gradient(x, [](const Tensor& t) { return t.max(); }) == Values{0, .5, .5, 0});
+  CHECK(gradient(x, [](const Tensor& t) { return t.amax(0); }) == Values{0, .5, .5, 0});
+  CHECK(gradient(x, [](const Tensor& t) { return std::get<0>(t.max(0)); }) == Values{0, 1, 0, 0});
+  CHECK(gradient(x, [](const Tensor& t) { return t.min(); }) == Values{1, 0, 0, 0});
+}
+
+TEST_CASE("the gradient of an extreme that is NaN goes to the NaN") {
+  CHECK(gradient(tensor({1.0, kNan}, float64), [](const Tensor& t) { return t.max(); }) == Values{0, 1});
+}
+
+TEST_CASE("the gradient of a product reaches past zeros") {
+  const auto product = [](const Tensor& t) { return taper::prod(t); };
+
+  CHECK(gradient(tensor({2.0, 0.0, 5.0}, float64), product) == Values{0, 10, 0});
+  CHECK(gradient(tensor({0.0, 0.0, 5.0}, float64), product) == Values{0, 0, 0});
+  CHECK(autograd::gradgradcheck([](const TensorList& t) { return taper::prod(t[0], 1); },
+                                {tensor({{2.0, 0.0, 5.0}, {0.0, 0.0, 3.0}}, float64).requires_grad_()}));
+}
+
+TEST_CASE("norm and std of equal elements have gradient 0") {
+  CHECK(gradient(zeros({3}, float64), [](const Tensor& t) { return taper::norm(t); }) == Values{0, 0, 0});
+  CHECK(gradient(ones({3}, float64), [](const Tensor& t) { return taper::std(t); }) == Values{0, 0, 0});
+}
+
+TEST_CASE("a sum keeps nothing of its operand for the gradient") {
+  Tensor h = wave({3}).mul(1);
+  const Tensor y = h.sum();
+
+  h.mul_(2);
+  CHECK_NOTHROW(y.backward());
+}
+
+TEST_CASE("reductions without derivative have results without history") {
+  const Tensor x = wave({2, 3});
+
+  CHECK_FALSE(x.argmax(1).requires_grad());
+  CHECK_FALSE(x.any().requires_grad());
+  CHECK_FALSE(std::get<1>(x.max(1)).requires_grad());
+  CHECK(std::get<0>(x.max(1)).requires_grad());
 }
