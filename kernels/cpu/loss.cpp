@@ -124,13 +124,13 @@ void cross_entropy(std::array<Tensor, 2>& out, const Tensor& input, const Tensor
     const std::int64_t positions = positions_of(target);
     const Scratch<double> losses(t.count);
     const auto finish = [&](std::int64_t i, std::int64_t at, T best, double sum) {
-      largest[i] = best, log_sum[i] = T(std::log(sum));
-      losses[i] = t.ignored(i) ? 0 : element_loss(t, i, x + at, positions, double(best) + std::log(sum));
+      largest[i] = best, log_sum[i] = fn::log_of(T(sum));
+      losses[i] = t.ignored(i) ? 0 : element_loss(t, i, x + at, positions, double(best) + double(log_sum[i]));
     };
     if (positions == 1) {
       for_each_element(t.count, o.classes, 1, o.classes * kExpCost, [&](std::int64_t i, std::int64_t at) {
         const T best = row_max(x + at, o.classes);
-        finish(i, at, best, row_sum_exp(x + at, o.classes, best));
+        finish(i, at, best, sum_exp<false>(largest, x + at, o.classes, best));
       });
     } else {
       for_each_columns(t.count / positions, o.classes, positions, [&](std::int64_t at, std::int64_t width) {

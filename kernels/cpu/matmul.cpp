@@ -130,6 +130,17 @@ std::int64_t rows_as_one(const Operand& a) {
   return rows;
 }
 
+/// One product. A matrix times a column, which must be dense, is done as its transpose, a row times a matrix.
+template <class T>
+void single(const GemmShape& s, const T* a, const T* b, T* c) {
+  if (s.n != 1 || s.m == 1 || (!s.trans_b && s.ldb != 1 && s.k > 1)) return gemm(s, a, b, c);
+  GemmShape row;
+  row.trans_b = !s.trans_a;
+  row.m = 1, row.n = s.m, row.k = s.k;
+  row.lda = s.k, row.ldb = s.lda, row.ldc = s.m;
+  gemm(row, b, a, c);
+}
+
 void matmul(Tensor& out, const Tensor& a, const Tensor& b) {
   if (out.numel() == 0) return;
   dispatch_numbers(a.dtype(), "matmul", [&]<class T>(Type<T>) {
@@ -143,10 +154,11 @@ void matmul(Tensor& out, const Tensor& a, const Tensor& b) {
     s.trans_a = left.matrix.transposed, s.trans_b = right.matrix.transposed;
     s.m = a.dim() == 1 ? 1 : a.size(-2), s.k = a.size(-1), s.n = b.dim() == 1 ? 1 : b.size(-1);
     s.lda = left.matrix.leading, s.ldb = right.matrix.leading, s.ldc = s.n;
-    if (right.batch_rank == 0 && left.batch_rank > 0) {
-      if (const std::int64_t rows = rows_as_one(left)) {
+    if (right.batch_rank == 0) {
+      const std::int64_t rows = left.batch_rank > 0 ? rows_as_one(left) : s.m;
+      if (rows > 0) {
         s.m = rows;
-        return gemm(s, elements<T>(left.tensor), elements<T>(right.tensor), c);
+        return single(s, elements<T>(left.tensor), elements<T>(right.tensor), c);
       }
     }
     batched(s, left, right, out, c, std::max(left.batch_rank, right.batch_rank));

@@ -35,6 +35,13 @@ struct Order {
       if (a != a) return b == b;
     return largest ? a > b : a < b;
   }
+  /// The same without a branch.
+  static bool before_flat(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>)
+      return (largest ? a > b : a < b) | ((a != a) & (b == b));
+    else
+      return largest ? a > b : a < b;
+  }
   // Once the best is NaN, no comparison is true but that of another NaN.
   static T best(T best_so_far, T v) {
     if constexpr (std::is_floating_point_v<T>)
@@ -126,8 +133,25 @@ struct IndexedExtreme {
     return acc;
   }
   void columns(Acc* acc, const T* p, std::int64_t width, std::int64_t rows, std::int64_t stride, Place at) const {
-    for (std::int64_t r = 0; r < rows; ++r, p += stride)
-      for (std::int64_t j = 0; j < width; ++j) take(acc[j], p[j], at.position + r);
+    // Values and row numbers of the same size in arrays of their own, which the compiler can make vectors of.
+    using Row = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+    constexpr std::int64_t block = std::int64_t(1) << 30;
+    T best[reduce_detail::kTile];
+    Row best_row[reduce_detail::kTile];
+    for (std::int64_t begin = 0; begin < rows; begin += block) {
+      const T* first = p + begin * stride;
+      std::copy(first, first + width, best);
+      std::fill(best_row, best_row + width, Row(0));
+      for (Row r = 1; r < std::min(block, rows - begin); ++r) {
+        const T* row = first + r * stride;
+        for (std::int64_t j = 0; j < width; ++j) {
+          const bool better = O::before_flat(row[j], best[j]);
+          best[j] = better ? row[j] : best[j];
+          best_row[j] = better ? r : best_row[j];
+        }
+      }
+      for (std::int64_t j = 0; j < width; ++j) take(acc[j], best[j], at.position + begin + best_row[j]);
+    }
   }
   Acc combine(Acc a, Acc b) const { return b.index >= 0 && O::before(b.value, a.value) ? b : a; }
   void finish(std::int64_t o, const Acc& acc) const {

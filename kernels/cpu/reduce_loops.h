@@ -95,6 +95,15 @@ void reduce_rows(const Op& op, const ReducePlan& plan, const typename Op::In* x)
     return acc;
   };
   const Split split = split_of(plan, plan.results, 1);
+  if (plan.kept.size() == 1 && plan.reduced.size() == 1 && split.chunks == 1) {  // many short rows have no time to lose
+    const ReduceLoop kept = plan.kept[0], run = plan.reduced[0];
+    return parallel_for(0, kept.size, grain_for(run.size), [&](std::int64_t b, std::int64_t e) {
+      for (std::int64_t i = b; i < e; ++i) {
+        const std::int64_t out = i * kept.out_stride;
+        op.finish(out, op.row(op.start(out), x + i * kept.stride, run.size, run.stride, Place{out, 0, 0}));
+      }
+    });
+  }
   if (split.chunks == 1) {
     parallel_for(0, plan.results, grain_for(plan.per_result), [&](std::int64_t b, std::int64_t e) {
       Odometer at(plan.kept.data(), plan.kept.size(), b);

@@ -9,6 +9,7 @@
 #include "reduce.h"
 #include "reduce_loops.h"
 #include "reduce_sum.h"
+#include "softmax_lines.h"
 
 namespace taper::cpu_kernels {
 namespace {
@@ -133,12 +134,27 @@ struct LogSumExp {
   }
   Acc start(std::int64_t) const { return {-std::numeric_limits<double>::infinity(), 0}; }
   Acc row(Acc acc, const T* p, std::int64_t n, std::int64_t stride, Place) const {
+    if (stride == 1 && n > 1) {
+      const T best = row_max(p, n);
+      if (!std::isinf(best)) return combine(acc, {double(best), sum_exp<false>(out, p, n, best)});
+    }
     for (std::int64_t i = 0; i < n; ++i) add(acc, double(p[i * stride]));
     return acc;
   }
   void columns(Acc* acc, const T* p, std::int64_t width, std::int64_t rows, std::int64_t stride, Place) const {
-    for (std::int64_t r = 0; r < rows; ++r, p += stride)
-      for (std::int64_t j = 0; j < width; ++j) add(acc[j], double(p[j]));
+    for (std::int64_t first = 0; first < width; first += kColumns) {
+      const std::int64_t count = std::min(kColumns, width - first);
+      T best[kColumns];
+      double sum[kColumns];
+      max_and_sum_of_columns(p + first, rows, stride, count, best, sum);
+      for (std::int64_t j = 0; j < count; ++j) {
+        if (!std::isinf(best[j]) && !std::isnan(sum[j])) {
+          acc[first + j] = combine(acc[first + j], {double(best[j]), sum[j]});
+          continue;
+        }
+        for (std::int64_t r = 0; r < rows; ++r) add(acc[first + j], double(p[first + j + r * stride]));
+      }
+    }
   }
   Acc combine(Acc a, const Acc& b) const {
     if (b.sum == 0) return a;

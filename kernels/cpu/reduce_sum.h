@@ -26,6 +26,11 @@ using SumAcc = std::conditional_t<std::is_floating_point_v<T>, double, std::uint
 template <class T, class F>
 double sum_dense(const T* p, std::int64_t n, const F& f) {
   constexpr std::int64_t lanes = kLanes<double>;
+  if (n < lanes) {
+    double total = 0;
+    for (std::int64_t i = 0; i < n; ++i) total += f(double(p[i]));
+    return total;
+  }
   Vec<double> a0{}, a1{}, a2{}, a3{};
   std::int64_t i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {

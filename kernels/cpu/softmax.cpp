@@ -50,24 +50,22 @@ void softmax(Tensor& out, const Tensor& input, const std::int64_t& dim) {
     const auto row = [&](std::int64_t at) {
       const T best = row_max(x + at, l.n);
       if constexpr (log) {
-        const T shift = T(std::log(row_sum_exp(x + at, l.n, best)));
+        const T shift = T(std::log(sum_exp<false>(y, x + at, l.n, best)));
         for (std::int64_t i = at; i < at + l.n; ++i) y[i] = x[i] - best - shift;
       } else {
-        row_exp(y + at, x + at, l.n, best);
-        const T scale = T(1 / row_sum(y + at, l.n));
+        const T scale = T(1 / sum_exp<true>(y + at, x + at, l.n, best));
         for (std::int64_t i = at; i < at + l.n; ++i) y[i] *= scale;
       }
     };
     const auto columns = [&](std::int64_t at, std::int64_t width) {
       T best[kColumns], shift[kColumns];
       double sum[kColumns];
-      max_and_sum_of_columns(x + at, l.n, l.inner, width, best, sum);
+      max_and_sum_of_columns(x + at, l.n, l.inner, width, best, sum, log ? nullptr : y + at);
       for (std::int64_t j = 0; j < width; ++j) shift[j] = T(log ? std::log(sum[j]) : 1 / sum[j]);
       for (std::int64_t r = 0; r < l.n; ++r) {
         const T* from = x + at + r * l.inner;
         T* to = y + at + r * l.inner;
-        for (std::int64_t j = 0; j < width; ++j)
-          to[j] = log ? from[j] - best[j] - shift[j] : fn::exp_of(from[j] - best[j]) * shift[j];
+        for (std::int64_t j = 0; j < width; ++j) to[j] = log ? from[j] - best[j] - shift[j] : to[j] * shift[j];
       }
     };
     for_each_line(l, row, columns);

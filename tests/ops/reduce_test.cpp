@@ -321,27 +321,39 @@ Values gradient(const Tensor& x, const F& f) {
 TEST_CASE("gradients of reductions are right, twice", "[gradcheck]") {
   using F = std::function<Tensor(const TensorList&)>;
   const std::vector<F> functions = {
-      [](const TensorList& t) { return t[0].sum({0, 2}); },
+      [](const TensorList& t) {
+        return t[0].sum({0, 2});
+      },
       [](const TensorList& t) { return t[0].sum(1, true).square(); },
       [](const TensorList& t) { return t[0].mean(-1); },
       [](const TensorList& t) { return t[0].mean(); },
-      [](const TensorList& t) { return t[0].var(IntSpan{0, 1}, 1, true); },
+      [](const TensorList& t) {
+        return t[0].var(IntSpan{0, 1}, 1, true);
+      },
       [](const TensorList& t) { return t[0].var(0); },
       [](const TensorList& t) { return taper::std(t[0], IntSpan{2}); },
       [](const TensorList& t) { return std::get<0>(t[0].max(1)).square(); },
       [](const TensorList& t) { return std::get<0>(t[0].min(2, true)).square(); },
-      [](const TensorList& t) { return t[0].amax({0, 2}).square(); },
+      [](const TensorList& t) {
+        return t[0].amax({0, 2}).square();
+      },
       [](const TensorList& t) { return t[0].min().square(); },
       [](const TensorList& t) { return taper::prod(t[0], 1); },
       [](const TensorList& t) { return taper::prod(t[0]); },
       [](const TensorList& t) { return taper::norm(t[0]); },
       [](const TensorList& t) { return taper::norm(t[0], 3, 1); },
-      [](const TensorList& t) { return taper::norm(t[0], 1.5, {0, 1}, true); },
+      [](const TensorList& t) {
+        return taper::norm(t[0], 1.5, {0, 1}, true);
+      },
       [](const TensorList& t) { return taper::norm(t[0], 0.5, 1); },
       [](const TensorList& t) { return taper::norm(t[0], 1).square(); },
       [](const TensorList& t) { return taper::norm(t[0], kInfinity, 2).square(); },
-      [](const TensorList& t) { return taper::logsumexp(t[0], {0, 2}); },
-      [](const TensorList& t) { return sum_to_size(t[0], {3, 1}).square(); },
+      [](const TensorList& t) {
+        return taper::logsumexp(t[0], {0, 2});
+      },
+      [](const TensorList& t) {
+        return sum_to_size(t[0], {3, 1}).square();
+      },
       [](const TensorList& t) { return t[0].transpose(0, 2).sum(0); },
   };
   for (std::size_t i = 0; i < functions.size(); ++i) {
