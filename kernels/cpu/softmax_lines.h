@@ -136,6 +136,7 @@ void max_and_sum_of_columns(const T* x, std::int64_t n, std::int64_t stride, std
 /// Of memory that is [outer, n, inner]: calls f(offset, width) for groups of up to kColumns columns of n elements.
 template <class F>
 void for_each_columns(std::int64_t outer, std::int64_t n, std::int64_t inner, const F& f) {
+  if (outer == 0 || inner == 0) return;
   // Columns are read several times over: a group fits in the second-level cache, or its rows are long runs.
   const std::int64_t width = std::min(inner, n <= 512 ? (1 << 17) / std::max<std::int64_t>(n, 64) : kColumns);
   const std::int64_t groups = (inner + width - 1) / width;

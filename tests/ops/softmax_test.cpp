@@ -49,6 +49,7 @@ TEST_CASE("softmax reads any strides and makes a dense result") {
   CHECK(transposed.softmax(0).is_contiguous());
   CHECK(softmax(empty({0, 3}), 1).sizes() == IntSpan{0, 3});
   CHECK(softmax(empty({3, 0}), 1).sizes() == IntSpan{3, 0});
+  CHECK(softmax(empty({2, 3, 0}), 1).sizes() == IntSpan{2, 3, 0});
   CHECK(elements(softmax(tensor(2.0), 0)) == std::vector<double>{1});
   CHECK(softmax(empty({2, 3}, float32, meta), 1).device() == meta);
 }
