@@ -1,0 +1,150 @@
+// Taper against libtorch, in one process and interleaved: ratios above 1 mean that Taper is faster.
+//
+//   taper_benchmark [threads] [filter]
+#include <taper/taper.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "measure.h"
+#if TAPER_BENCHMARK_PEER
+#include "peer.h"
+#endif
+
+using namespace taper;
+
+namespace {
+
+struct Mlp final : nn::Module {
+  nn::Linear fc1{784, 128}, fc2{128, 10};
+  Tensor forward(const Tensor& x) override { return fc2(relu(fc1(x))); }
+  void members(nn::MemberVisitor& v) override { v("fc1", fc1), v("fc2", fc2); }
+};
+
+struct Lenet final : nn::Module {
+  nn::Conv2d conv1{1, 6, 5, {.padding = 2}}, conv2{6, 16, 5};
+  nn::Linear fc1{400, 120}, fc2{120, 84}, fc3{84, 10};
+  Tensor forward(const Tensor& x) override {
+    Tensor h = max_pool2d(relu(conv1(x)), 2);
+    h = max_pool2d(relu(conv2(h)), 2);
+    return fc3(relu(fc2(relu(fc1(h.flatten(1))))));
+  }
+  void members(nn::MemberVisitor& v) override {
+    v("conv1", conv1), v("conv2", conv2), v("fc1", fc1), v("fc2", fc2), v("fc3", fc3);
+  }
+};
+
+struct Training {
+  std::unique_ptr<nn::Module> model;
+  std::unique_ptr<optim::Optimizer> optimizer;
+  Tensor x, y;
+  Tensor step() {
+    optimizer->zero_grad();
+    Tensor loss = cross_entropy((*model)(x), y);
+    loss.backward();
+    optimizer->step();
+    return loss;
+  }
+};
+
+int threads = 1;
+const char* filter = "";
+double seconds = 1;
+
+void report(const std::string& name, const std::vector<bench::Side>& sides, double per_call = 1) {
+  const bench::Result r = bench::measure(sides, threads, seconds, per_call);
+  std::printf("%-34s %10.3f us", name.c_str(), r.median_us[0]);
+  if (sides.size() > 1) std::printf(" %12.3f us   %6.2f x", r.median_us[1], r.ratio[1]);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+void small_op(const std::string& name, std::function<void()> run, double per_call = 1) {
+  if (!std::strstr(name.c_str(), filter)) return;
+  std::vector<bench::Side> sides{{"taper", std::move(run)}};
+#if TAPER_BENCHMARK_PEER
+  if (auto other = peer::small_op(name)) sides.push_back({"libtorch", std::move(other)});
+#endif
+  report(name, sides, per_call);
+}
+
+void small_ops() {
+  const Tensor a = ones({1}), b = ones({1}), m = ones({4, 4});
+  Tensor w = ones({1}, {.requires_grad = true}), mw = ones({4, 4}, {.requires_grad = true}), target = ones({1});
+  small_op("add, 1 element", [&] { a.add(b); });
+  small_op("add, 1 element, recorded", [&] { w.add(b); });
+  small_op("mul, 1 element, recorded", [&] { w.mul(b); });
+  small_op("add_, 1 element", [&] { target.add_(b); });
+  small_op("view", [&] { m.view({16}); });
+  small_op("view, recorded", [&] { mw.view({16}); });
+  small_op("empty, 64 elements", [] { empty({64}); });
+  small_op(
+      "backward, per node of 100 mul",
+      [&] {
+        Tensor y = w;
+        for (int i = 0; i < 100; ++i) y = y.mul(b);
+        y.backward();
+        w.zero_grad();
+      },
+      100);
+}
+
+void train_step(const std::string& model, const std::string& optimizer, std::int64_t batch) {
+  const std::string name = model + ", batch " + std::to_string(batch) + ", " + optimizer;
+  if (!std::strstr(name.c_str(), filter)) return;
+  manual_seed(1);
+  auto t = std::make_shared<Training>();
+  if (model == "mlp")
+    t->model = std::make_unique<Mlp>();
+  else
+    t->model = std::make_unique<Lenet>();
+  const TensorList parameters = t->model->parameters();
+  t->x = model == "mlp" ? randn({batch, 784}) : randn({batch, 1, 28, 28});
+  t->y = randint(0, 10, {batch});
+  if (optimizer == "sgd")
+    t->optimizer = std::make_unique<optim::SGD>(parameters, optim::SGDOptions{.lr = 0.01, .momentum = 0.9});
+  else
+    t->optimizer = std::make_unique<optim::Adam>(parameters, optim::AdamOptions{.lr = 1e-3});
+
+  std::vector<bench::Side> sides{{"taper", [t] { t->step(); }}};
+#if TAPER_BENCHMARK_PEER
+  std::vector<std::vector<float>> initial;
+  for (const Tensor& p : parameters) initial.push_back(p.detach().to_vector<float>());
+  const peer::TrainStep other =
+      peer::train_step(model, optimizer, batch, initial, t->x.to_vector<float>(), t->y.to_vector<std::int64_t>());
+  // Both sides must do the same work: the same losses from the same parameters and batch.
+  for (int i = 0; i < 6; ++i) {
+    const double ours = t->step().item<double>(), theirs = other.run_and_read_loss();
+    if (std::abs(ours - theirs) > 2e-3 * std::abs(theirs) + 1e-6) {
+      std::fprintf(stderr, "%s: loss %g after %d steps, the peer's is %g\n", name.c_str(), ours, i, theirs);
+      std::exit(1);
+    }
+  }
+  sides.push_back({"libtorch", other.run});
+#endif
+  report(name, sides);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1) threads = std::atoi(argv[1]);
+  if (argc > 2) filter = argv[2];
+  if (argc > 3) seconds = std::atof(argv[3]);
+  bench::keep_freed_memory();
+  set_num_threads(threads);
+  std::printf("%-34s %13s", threads == 1 ? "1 thread, CPU time" : "several threads, wall time", "Taper");
+#if TAPER_BENCHMARK_PEER
+  peer::set_threads(threads);
+  std::printf(" %15s   %8s", "libtorch", "ratio");
+#endif
+  std::printf("\n");
+  small_ops();
+  for (const char* model : {"mlp", "lenet"})
+    for (const char* optimizer : {"adam", "sgd"})
+      for (const std::int64_t batch : {1, 16, 64, 256}) train_step(model, optimizer, batch);
+  return 0;
+}

@@ -1,0 +1,26 @@
+#pragma once
+// What the benchmark asks of the other side. No header of the peer shows here, so that neither side's names or
+// compile time touch the other.
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace peer {
+
+/// One training step (forward, cross-entropy, backward, optimizer) on a fixed batch; returns the loss when asked to.
+struct TrainStep {
+  std::function<void()> run;
+  std::function<double()> run_and_read_loss;
+};
+
+void set_threads(int n);
+/// model: "mlp" or "lenet"; optimizer: "sgd" or "adam". `parameters` are the initial values, in order.
+TrainStep train_step(const std::string& model, const std::string& optimizer, std::int64_t batch,
+                     const std::vector<std::vector<float>>& parameters, const std::vector<float>& images,
+                     const std::vector<std::int64_t>& labels);
+
+/// Small operations by name: see small_ops() in compare.cpp. Empty for a name that the peer does not know.
+std::function<void()> small_op(const std::string& name);
+
+}  // namespace peer
