@@ -1,6 +1,5 @@
-#include <taper/memory_report.h>
-
 #include <fmt/format.h>
+#include <taper/memory_report.h>
 #include <taper/tensor_impl.h>
 
 namespace taper {

@@ -35,7 +35,7 @@ void TensorImpl::refresh() noexcept {
   bool dense = true;
   for (std::size_t d = sizes.size(); d-- > 0;) {
     if (sizes[d] != 1) dense &= strides[d] == n;
-    n *= sizes[d];
+    n = std::int64_t(std::uint64_t(n) * std::uint64_t(sizes[d]));  // wraps only beside a size of 0
   }
   numel_ = n;
   contiguous_ = dense || n == 0;

@@ -1,12 +1,11 @@
 // Counting, ordering, accumulating: what the engine does with a graph.
+#include <pthread.h>
 #include <taper/autograd/engine.h>
 #include <taper/autograd/hooks.h>
 #include <taper/autograd/node.h>
 #include <taper/factory.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/reduce.h>
-
-#include <pthread.h>
 
 #include <thread>
 #include <vector>
@@ -18,9 +17,7 @@
 using namespace taper;
 
 namespace {
-Tensor leaf(std::initializer_list<TensorData> v) {
-  return tensor(v, {.dtype = float64, .requires_grad = true});
-}
+Tensor leaf(std::initializer_list<TensorData> v) { return tensor(v, {.dtype = float64, .requires_grad = true}); }
 Tensor leaf(double v) { return tensor(v, {.dtype = float64, .requires_grad = true}); }
 
 /// Runs f on a thread with a stack of this many bytes.

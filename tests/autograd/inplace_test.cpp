@@ -14,9 +14,7 @@
 using namespace taper;
 
 namespace {
-Tensor leaf(std::initializer_list<TensorData> v) {
-  return tensor(v, {.dtype = float64, .requires_grad = true});
-}
+Tensor leaf(std::initializer_list<TensorData> v) { return tensor(v, {.dtype = float64, .requires_grad = true}); }
 Tensor fixed(std::initializer_list<TensorData> v) { return tensor(v, float64); }
 }  // namespace
 

@@ -21,8 +21,7 @@ struct LabelledImpl final : TensorImpl {
   }
   ~LabelledImpl() override { --alive; }
   IntrusivePtr<TensorImpl> shallow_copy_and_detach(bool allow) const override {
-    auto copy = make_intrusive<LabelledImpl>(
-        Tensor(IntrusivePtr<TensorImpl>(const_cast<LabelledImpl*>(this))), label_);
+    auto copy = make_intrusive<LabelledImpl>(Tensor(IntrusivePtr<TensorImpl>(const_cast<LabelledImpl*>(this))), label_);
     copy->allow_metadata_change(allow);
     return copy;
   }

@@ -161,8 +161,9 @@ TEST_CASE("dimension names are kept in a block of their own", "[S17]") {
 
 TEST_CASE("describe shows every field", "[S18][S164]") {
   const std::string s = describe(zeros({2, 3}));
-  for (const char* part : {"float32[2, 3] on cpu", "strides [3, 1]", "offset 0", "numel 6", "contiguous", "data 0x",
-                           "storage 0x", "24 bytes", "version 0", "keys {CPU}", "autograd meta none", "extra meta none"})
+  for (const char* part :
+       {"float32[2, 3] on cpu", "strides [3, 1]", "offset 0", "numel 6", "contiguous", "data 0x", "storage 0x",
+        "24 bytes", "version 0", "keys {CPU}", "autograd meta none", "extra meta none"})
     CHECK(contains(s, part));
   CHECK(describe(Tensor()) == "undefined");
 }
@@ -255,7 +256,8 @@ TEST_CASE("storage grows by resize_ only where it is the library's own", "[S27]"
 }
 
 TEST_CASE("addresses are multiples of 64 whatever the size", "[S30]") {
-  for (std::int64_t n = 1; n < 300; ++n) CHECK(reinterpret_cast<std::uintptr_t>(empty({n}, uint8).data_ptr()) % 64 == 0);
+  for (std::int64_t n = 1; n < 300; ++n)
+    CHECK(reinterpret_cast<std::uintptr_t>(empty({n}, uint8).data_ptr()) % 64 == 0);
 }
 
 TEST_CASE("empty_strided reaches just to the last element", "[S34]") {

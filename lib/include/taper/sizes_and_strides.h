@@ -28,7 +28,7 @@ class SizesAndStrides {
       const std::int64_t n = sizes[std::size_t(d)];
       s.data()[d] = n;
       s.data()[s.rank_ + d] = step;
-      step *= n > 1 ? n : 1;
+      step = product(step, n > 1 ? n : 1);
     }
     return s;
   }
@@ -63,7 +63,7 @@ class SizesAndStrides {
   /// Product of the sizes; 1 for rank 0.
   std::int64_t numel() const noexcept {
     std::int64_t n = 1;
-    for (int d = 0; d < rank_; ++d) n *= data()[d];
+    for (int d = 0; d < rank_; ++d) n = product(n, data()[d]);
     return n;
   }
 
@@ -72,6 +72,10 @@ class SizesAndStrides {
   }
 
  private:
+  // Sizes beside a 0 may be as large as they like: the product of the others wraps, and nobody uses it.
+  static std::int64_t product(std::int64_t a, std::int64_t b) {
+    return std::int64_t(std::uint64_t(a) * std::uint64_t(b));
+  }
   void resize(std::size_t rank) {
     rank_ = int(rank);
     if (rank_ > kInline) heap_ = std::make_unique<std::int64_t[]>(2 * rank);

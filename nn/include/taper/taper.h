@@ -1,6 +1,6 @@
 #pragma once
-// All of Taper, for programs that use it. What authors of operators and kernels need besides is in <taper/operator.h> and
-// <taper/autograd/record.h>.
+// All of Taper, for programs that use it. What authors of operators and kernels need besides is in <taper/operator.h>
+// and <taper/autograd/record.h>.
 #include <taper/autograd/engine.h>
 #include <taper/autograd/hooks.h>
 #include <taper/factory.h>
