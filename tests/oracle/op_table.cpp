@@ -9,6 +9,7 @@ OpTable::OpTable() {
   add_reductions(*this);
   add_products(*this);
   add_views(*this);
+  add_indexing(*this);
   add_shapes(*this);
   add_creation(*this);
   add_losses(*this);

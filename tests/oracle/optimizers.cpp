@@ -42,6 +42,8 @@ std::unique_ptr<optim::Optimizer> make(const std::vector<OptimizerGroup>& groups
 
 }  // namespace
 
+bool has_optimizer(const std::string& name) { return name == "SGD" || name == "Adam" || name == "AdamW"; }
+
 std::unique_ptr<optim::Optimizer> make_optimizer(const std::string& name, const std::vector<OptimizerGroup>& groups) {
   if (name == "SGD") return make<optim::SGD>(groups, sgd_options);
   if (name == "Adam") return make<optim::Adam>(groups, adam_options<optim::AdamOptions>);

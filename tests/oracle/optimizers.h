@@ -13,6 +13,7 @@ struct OptimizerGroup {
   TensorList params;
   Args options;
 };
+bool has_optimizer(const std::string& name);
 /// Throws Skip if the library lacks the optimizer or one of its options.
 std::unique_ptr<taper::optim::Optimizer> make_optimizer(const std::string& name,
                                                         const std::vector<OptimizerGroup>& groups);

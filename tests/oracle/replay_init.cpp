@@ -1,13 +1,17 @@
 // Initialisers and random sources, by the moments of a large sample.
+#include <taper/nn/init.h>
 #include <taper/random.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "modules.h"
 #include "replay.h"
 
 namespace oracle {
 namespace {
+
+namespace nn = taper::nn;
 
 Tensor random_sample(const Args& a) {
   const std::string& function = a.op();
@@ -20,6 +24,37 @@ Tensor random_sample(const Args& a) {
   if (function == "uniform_") return taper::empty(size).uniform_(a.real("a", 0), a.real("b", 1));
   if (function == "normal_") return taper::empty(size).normal_(a.real("mean", 0), a.real("std", 1));
   throw Skip{"op " + function};
+}
+
+nn::init::Nonlinearity nonlinearity(const std::string& name) {
+  using enum nn::init::Nonlinearity;
+  const std::pair<const char*, nn::init::Nonlinearity> names[] = {
+      {"linear", linear}, {"conv1d", conv1d}, {"conv2d", conv2d},         {"conv3d", conv3d}, {"sigmoid", sigmoid},
+      {"tanh", tanh},     {"relu", relu},     {"leaky_relu", leaky_relu}, {"selu", selu}};
+  for (const auto& [known, value] : names)
+    if (name == known) return value;
+  throw Skip{"nonlinearity " + name};
+}
+nn::init::KaimingOptions kaiming_options(const Args& a) {
+  const std::string mode = a.text("mode", "fan_in");
+  return {.a = a.real("a", 0),
+          .mode = mode == "fan_in" ? nn::init::FanMode::fan_in : nn::init::FanMode::fan_out,
+          .nonlinearity = nonlinearity(a.text("nonlinearity", "leaky_relu"))};
+}
+
+Tensor initialised(const Args& a, Tensor t) {
+  namespace init = nn::init;
+  const std::string& name = a.op();
+  if (name == "uniform_") return init::uniform_(t, a.real("a", 0), a.real("b", 1));
+  if (name == "normal_") return init::normal_(t, a.real("mean", 0), a.real("std", 1));
+  if (name == "constant_") return init::constant_(t, a.real("val"));
+  if (name == "zeros_") return init::zeros_(t);
+  if (name == "ones_") return init::ones_(t);
+  if (name == "xavier_uniform_") return init::xavier_uniform_(t, a.real("gain", 1));
+  if (name == "xavier_normal_") return init::xavier_normal_(t, a.real("gain", 1));
+  if (name == "kaiming_uniform_") return init::kaiming_uniform_(t, kaiming_options(a));
+  if (name == "kaiming_normal_") return init::kaiming_normal_(t, kaiming_options(a));
+  throw Skip{"init " + name};
 }
 
 std::vector<double> numbers(const Tensor& t) {
@@ -69,13 +104,67 @@ void replay_random(const Context& c) {
   }
 }
 
+void replay_initialiser(const Context& c) {
+  const Json& r = c.record;
+  Decoder decoder(c.archive);
+  const Args args = decoder.args(r.at("init").get<std::string>(), r.at("options"));
+  const IntVec shape = r.at("shape").get<IntVec>();
+  const Tensor t = initialised(args, taper::empty(shape));
+  args.check_all_read();
+  if (r.contains("values")) expect(c, "values", t, r.at("values"), {});
+  if (r.contains("fan_in") && r.contains("fan_out")) {
+    const nn::init::Fans fans = nn::init::calculate_fan_in_and_fan_out(t);
+    expect_number("fan_in", double(fans.in), number(r.at("fan_in")), {});
+    expect_number("fan_out", double(fans.out), number(r.at("fan_out")), {});
+  }
+  check_moments("", t, r);
+  if (r.contains("property")) throw Skip{"feature property " + r.at("property").get<std::string>()};
+}
+
+/// Keys are "relu" or "leaky_relu:0.2".
+void replay_gains(const Json& gains) {
+  for (const auto& [key, want] : gains.items()) {
+    const std::size_t colon = key.find(':');
+    std::optional<double> param;
+    if (colon != std::string::npos) param = std::stod(key.substr(colon + 1));
+    expect_number("gain of " + key, nn::init::calculate_gain(nonlinearity(key.substr(0, colon)), param), number(want),
+                  {1e-12, 0});
+  }
+}
+
+/// What a module holds when it is new.
+void replay_default(const Context& c) {
+  const std::string name = c.record.at("module").get<std::string>();
+  if (!has_module(name)) throw Skip{"module " + name};
+  Decoder decoder(c.archive);
+  const Args ctor = decoder.args(name, c.record.at("ctor"));
+  nn::Sequential model;
+  append_module(model, ctor);
+  ctor.check_all_read();
+  const taper::TensorDict state = model.state_dict();
+  for (const auto& [key, want] : c.record.at("parameters").items()) {
+    const Tensor* t = state.find("0." + key);
+    if (!t) throw Failure{key + " is missing"};
+    if (t->sizes().vec() != want.at("shape").get<IntVec>())
+      throw Failure{key + ": shape " + to_text(t->sizes()) + ", expected " + want.at("shape").dump()};
+    if (!want.contains("constant")) {
+      check_moments(key + ": ", *t, want);
+      continue;
+    }
+    for (double v : numbers(*t)) expect_number(key, v, number(want.at("constant")), {});
+  }
+}
+
 }  // namespace
 
 void replay_init(const Context& c) {
-  const std::string init = c.record.at("init").get<std::string>();
+  const Json& r = c.record;
   taper::manual_seed(20230714);
+  if (r.contains("gains")) return replay_gains(r.at("gains"));
+  const std::string init = r.at("init").get<std::string>();
   if (init == "random") return replay_random(c);
-  throw Skip{"init " + init};
+  if (init == "default") return replay_default(c);
+  replay_initialiser(c);
 }
 
 }  // namespace oracle
