@@ -13,6 +13,7 @@ OpTable::OpTable() {
   add_shapes(*this);
   add_creation(*this);
   add_losses(*this);
+  add_images(*this);
   add_neural(*this);
 }
 

@@ -54,6 +54,7 @@ void add_indexing(OpTable& t);
 void add_shapes(OpTable& t);
 void add_creation(OpTable& t);
 void add_losses(OpTable& t);
+void add_images(OpTable& t);
 
 void add_neural(OpTable& t);
 
