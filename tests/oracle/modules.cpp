@@ -1,18 +1,30 @@
 #include "modules.h"
 
 #include <taper/nn/activation.h>
+#include <taper/nn/batchnorm.h>
+#include <taper/nn/conv.h>
 #include <taper/nn/linear.h>
 #include <taper/nn/loss.h>
+#include <taper/nn/pooling.h>
 
 #include <functional>
 #include <map>
 
+#include "image_args.h"
 #include "reduction.h"
 
 namespace oracle {
 namespace {
 
 namespace nn = taper::nn;
+
+nn::BatchNormOptions batch_norm_options(const Args& a) {
+  const nn::BatchNormOptions d;
+  return {.eps = a.real("eps", d.eps),
+          .momentum = a.is_none("momentum") ? std::optional<double>() : a.real("momentum", *d.momentum),
+          .affine = a.flag("affine", d.affine),
+          .track_running_stats = a.flag("track_running_stats", d.track_running_stats)};
+}
 
 using Append = std::function<void(nn::Sequential&, const Args&)>;
 
@@ -22,6 +34,27 @@ const std::map<std::string, Append>& modules() {
        [](nn::Sequential& m, const Args& a) {
          m.push_back(nn::Linear(a.integer("in_features"), a.integer("out_features"), {.bias = a.flag("bias", true)}));
        }},
+      {"Conv2d",
+       [](nn::Sequential& m, const Args& a) {
+         m.push_back(nn::Conv2d(a.integer("in_channels"), a.integer("out_channels"), pair(a, "kernel_size", 1),
+                                {.stride = pair(a, "stride", 1),
+                                 .padding = conv_padding(a),
+                                 .dilation = pair(a, "dilation", 1),
+                                 .groups = a.integer("groups", 1),
+                                 .bias = a.flag("bias", true)}));
+       }},
+      {"BatchNorm1d",
+       [](nn::Sequential& m, const Args& a) {
+         m.push_back(nn::BatchNorm1d(a.integer("num_features"), batch_norm_options(a)));
+       }},
+      {"BatchNorm2d",
+       [](nn::Sequential& m, const Args& a) {
+         m.push_back(nn::BatchNorm2d(a.integer("num_features"), batch_norm_options(a)));
+       }},
+      {"MaxPool2d", [](nn::Sequential& m,
+                       const Args& a) { m.push_back(nn::MaxPool2d(pair(a, "kernel_size", 1), max_pool_options(a))); }},
+      {"AvgPool2d", [](nn::Sequential& m,
+                       const Args& a) { m.push_back(nn::AvgPool2d(pair(a, "kernel_size", 1), avg_pool_options(a))); }},
       {"Flatten", [](nn::Sequential& m,
                      const Args& a) { m.push_back(nn::Flatten(a.integer("start_dim", 1), a.integer("end_dim", -1))); }},
       {"ReLU", [](nn::Sequential& m, const Args& a) { m.push_back(nn::ReLU({.inplace = a.flag("inplace", false)})); }},

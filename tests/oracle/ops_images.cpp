@@ -1,30 +1,15 @@
-#include <taper/ops/conv.h>
 #include <taper/ops/norm.h>
-#include <taper/ops/pool.h>
 
+#include "image_args.h"
 #include "op_table.h"
 
 namespace oracle {
 namespace {
 
-taper::IntPair pair(const Args& a, const char* name, std::int64_t absent) {
-  return a.has(name) ? taper::IntPair::of(name, a.ints(name)) : taper::IntPair(absent);
-}
-taper::PoolStride stride(const Args& a) {
-  return a.has("stride") ? taper::PoolStride(pair(a, "stride", 1)) : taper::PoolStride();
-}
-taper::Conv2dPadding padding(const Args& a) {
-  if (a.has("padding") && a.value("padding").is<std::string>()) return a.text("padding", "").c_str();
-  return pair(a, "padding", 0);
-}
-
 Outputs max_pool2d(const Args& a) {
   const Tensor x = a.tensor("input");
   const taper::IntPair kernel = pair(a, "kernel_size", 1);
-  const taper::MaxPool2dOptions options{.stride = stride(a),
-                                        .padding = pair(a, "padding", 0),
-                                        .dilation = pair(a, "dilation", 1),
-                                        .ceil_mode = a.flag("ceil_mode", false)};
+  const taper::MaxPool2dOptions options = max_pool_options(a);
   if (!a.flag("return_indices", false)) return taper::max_pool2d(x, kernel, options);
   const auto [values, indices] = taper::max_pool2d_with_indices(x, kernel, options);
   return TensorList{values, indices};
@@ -36,18 +21,13 @@ void add_images(OpTable& t) {
   t.add("conv2d", [](const Args& a) {
     return taper::conv2d(a.tensor("input"), a.tensor("weight"), a.optional_tensor("bias"),
                          {.stride = pair(a, "stride", 1),
-                          .padding = padding(a),
+                          .padding = conv_padding(a),
                           .dilation = pair(a, "dilation", 1),
                           .groups = a.integer("groups", 1)});
   });
   t.add("max_pool2d", max_pool2d);
   t.add("avg_pool2d", [](const Args& a) {
-    return taper::avg_pool2d(a.tensor("input"), pair(a, "kernel_size", 1),
-                             {.stride = stride(a),
-                              .padding = pair(a, "padding", 0),
-                              .ceil_mode = a.flag("ceil_mode", false),
-                              .count_include_pad = a.flag("count_include_pad", true),
-                              .divisor_override = a.optional_integer("divisor_override")});
+    return taper::avg_pool2d(a.tensor("input"), pair(a, "kernel_size", 1), avg_pool_options(a));
   });
   t.add("batch_norm", [](const Args& a) {
     return taper::batch_norm(a.tensor("input"), a.optional_tensor("weight"), a.optional_tensor("bias"),

@@ -32,6 +32,10 @@ bool Args::has(const char* name) const {
   const Value* v = find(name);
   return v && !v->is<None>();
 }
+bool Args::is_none(const char* name) const {
+  const Value* v = find(name);
+  return v && v->is<None>();
+}
 bool Args::is_tensor(const char* name) const { return has(name) && find(name)->is<Tensor>(); }
 bool Args::is_list(const char* name) const { return has(name) && find(name)->is<List>(); }
 

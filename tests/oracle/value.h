@@ -63,6 +63,8 @@ class Args {
 
   /// Whether the argument was given and is not None.
   bool has(const char* name) const;
+  /// Whether None was given.
+  bool is_none(const char* name) const;
   bool is_tensor(const char* name) const;
   bool is_list(const char* name) const;
 
