@@ -65,18 +65,10 @@ const std::map<std::string, Append>& modules() {
   return table;
 }
 
-using CallLoss = std::function<Tensor(const Args& ctor, const Tensor& input, const Tensor& target)>;
-
-const std::map<std::string, CallLoss>& losses() {
-  static const std::map<std::string, CallLoss> table = {
-      {"CrossEntropyLoss",
-       [](const Args& a, const Tensor& input, const Tensor& target) {
-         return nn::CrossEntropyLoss(cross_entropy_options(a))(input, target);
-       }},
-      {"MSELoss", [](const Args& a, const Tensor& input,
-                     const Tensor& target) { return nn::MSELoss({.reduction = reduction(a)})(input, target); }},
-  };
-  return table;
+template <class Loss, class Options>
+LossModule loss_module(const Options& options) {
+  const auto loss = std::make_shared<Loss>(options);
+  return {loss, [loss](const Tensor& input, const Tensor& target) { return (*loss)(input, target); }};
 }
 
 }  // namespace
@@ -89,12 +81,12 @@ void append_module(nn::Sequential& model, const Args& ctor) {
   it->second(model, ctor);
 }
 
-bool has_loss_module(const std::string& name) { return losses().contains(name); }
+bool has_loss_module(const std::string& name) { return name == "CrossEntropyLoss" || name == "MSELoss"; }
 
-Tensor call_loss_module(const Args& ctor, const Tensor& input, const Tensor& target) {
-  const Tensor loss = losses().at(ctor.op())(ctor, input, target);
-  ctor.check_all_read();
-  return loss;
+LossModule make_loss_module(const Args& ctor) {
+  if (ctor.op() == "CrossEntropyLoss") return loss_module<nn::CrossEntropyLoss>(cross_entropy_options(ctor));
+  if (ctor.op() == "MSELoss") return loss_module<nn::MSELoss>(nn::MSELossOptions{reduction(ctor)});
+  throw Skip{"module " + ctor.op()};
 }
 
 }  // namespace oracle

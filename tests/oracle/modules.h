@@ -2,6 +2,9 @@
 // Modules by the names the records use.
 #include <taper/nn/sequential.h>
 
+#include <functional>
+#include <memory>
+
 #include "value.h"
 
 namespace oracle {
@@ -10,8 +13,12 @@ namespace oracle {
 void append_module(taper::nn::Sequential& model, const Args& ctor);
 bool has_module(const std::string& name);
 
-/// Losses take two tensors, and so stand outside of models.
+/// A loss takes two tensors, and so cannot be part of a model.
+struct LossModule {
+  std::shared_ptr<taper::nn::Module> module;
+  std::function<Tensor(const Tensor& input, const Tensor& target)> call;
+};
 bool has_loss_module(const std::string& name);
-Tensor call_loss_module(const Args& ctor, const Tensor& input, const Tensor& target);
+LossModule make_loss_module(const Args& ctor);
 
 }  // namespace oracle

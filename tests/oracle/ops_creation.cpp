@@ -39,6 +39,8 @@ void add_creation(OpTable& t) {
   t.unary("clone", [](const Tensor& x) { return x.clone(); });
   t.unary("contiguous", [](const Tensor& x) { return x.contiguous(); });
   t.add("copy_", [](const Args& a) { return a.tensor("input").copy_(a.tensor("src")); });
+  t.unary("item", [](const Tensor& x) { return Outputs(x.item()); });
+  t.unary("to_bool", [](const Tensor& x) { return x.item<bool>(); });
   t.add("fill_", [](const Args& a) {
     Tensor x = a.tensor("input");
     return a.is_tensor("value") ? x.fill_(a.tensor("value")) : x.fill_(a.number("value"));

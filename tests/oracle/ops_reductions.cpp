@@ -73,6 +73,7 @@ void add_reductions(OpTable& t) {
     return a.has("dim") ? taper::prod(x, a.integer("dim"), a.flag("keepdim", false), a.dtype())
                         : taper::prod(x, a.dtype());
   });
+  t.add("sum_to_size", [](const Args& a) { return taper::sum_to_size(a.tensor("input"), a.ints("size")); });
   t.add("norm", [](const Args& a) {
     return taper::norm(a.tensor("input"), norm_order(a), a.ints("dim", IntVec{}), a.flag("keepdim", false));
   });

@@ -23,6 +23,10 @@ Tensor random_sample(const Args& a) {
   if (function == "bernoulli") return taper::empty(size).fill_(a.real("p")).bernoulli_(a.real("p"));
   if (function == "uniform_") return taper::empty(size).uniform_(a.real("a", 0), a.real("b", 1));
   if (function == "normal_") return taper::empty(size).normal_(a.real("mean", 0), a.real("std", 1));
+  if (function == "exponential_") {
+    Tensor x = taper::empty(size);
+    return taper::exponential_(x, a.real("lambd", 1));
+  }
   throw Skip{"op " + function};
 }
 

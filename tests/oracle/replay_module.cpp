@@ -22,15 +22,19 @@ taper::TensorDict state_of(const Json& state, const std::string& prefix, Decoder
   return dict;
 }
 
-/// A module as the only child of a model: its tensors are called "0.weight".
+/// One module: a loss, or the only child of a model, where its tensors are called "0.weight".
 class OneModule {
  public:
   explicit OneModule(const Context& c) : c_(c), r_(c.record), decoder_(c.archive), ctor_(constructor(decoder_, r_)) {
-    if (has_loss_module(ctor_.op())) return;
-    append_module(model_, ctor_);
+    if (has_loss_module(ctor_.op()))
+      loss_ = make_loss_module(ctor_);
+    else
+      append_module(model_, ctor_);
+    prefix_ = loss_.module ? "" : "0.";
     ctor_.check_all_read();
-    model_.to(dtype_named(r_.at("dtype").get<std::string>()));
-    model_.load_state_dict(state_of(r_.at("state"), "0.", decoder_));
+    module().to(dtype_named(r_.at("dtype").get<std::string>()));
+    // A loss has its weights from the constructor.
+    if (!loss_.module) module().load_state_dict(state_of(r_.at("state"), prefix_, decoder_));
     check_parameter_names();
   }
 
@@ -48,18 +52,18 @@ class OneModule {
   Tolerance tol(const char* which) const { return tolerance(r_.at("tol").at(which)); }
 
   void check_parameter_names() {
-    const auto got = model_.named_parameters();
+    const auto got = module().named_parameters();
     const Json& want = r_.at("params");
     if (got.size() != want.size()) throw Failure{std::to_string(got.size()) + " parameters, expected " + want.dump()};
     for (std::size_t i = 0; i < got.size(); ++i)
-      if (got[i].first != "0." + want[i].get<std::string>())
-        throw Failure{"parameter " + std::to_string(i) + " is " + got[i].first.substr(2) + ", expected " +
+      if (got[i].first != prefix_ + want[i].get<std::string>())
+        throw Failure{"parameter " + std::to_string(i) + " is " + got[i].first.substr(prefix_.size()) + ", expected " +
                       want[i].dump()};
   }
 
   void step(const Json& s) {
-    model_.train(s.value("mode", "train") == "train");
-    model_.zero_grad();
+    module().train(s.value("mode", "train") == "train");
+    module().zero_grad();
     Decoder decoder(c_.archive);
     const Args args = decoder.args(ctor_.op(), s.at("args"));
     const Outputs out = forward(args);
@@ -70,14 +74,15 @@ class OneModule {
       expect_output(c_, "out[" + std::to_string(i) + "]", out[i], want[i], tol("out"));
     if (s.contains("cotangents")) check_gradients(s, out, decoder.leaves);
     if (s.contains("buffers")) {
-      const taper::TensorDict state = model_.state_dict();
+      const taper::TensorDict state = module().state_dict();
       for (const auto& [name, spec] : s.at("buffers").items())
-        expect(c_, name, state.at("0." + name), spec, tol("out"));
+        expect(c_, name, state.at(prefix_ + name), spec, tol("out"));
     }
   }
 
+  nn::Module& module() { return loss_.module ? *loss_.module : model_; }
   Outputs forward(const Args& args) {
-    if (has_loss_module(ctor_.op())) return call_loss_module(ctor_, args.tensor("input"), args.tensor("target"));
+    if (loss_.module) return loss_.call(args.tensor("input"), args.tensor("target"));
     return model_(args.tensor("input"));
   }
 
@@ -96,8 +101,8 @@ class OneModule {
   Tensor find(const std::string& path, const std::vector<Leaf>& leaves) {
     for (const Leaf& leaf : leaves)
       if (path == "args." + leaf.path) return leaf.tensor;
-    for (const auto& [name, t] : model_.named_parameters())
-      if (path == "params." + name.substr(2)) return t;
+    for (const auto& [name, t] : module().named_parameters())
+      if (path == "params." + name.substr(prefix_.size())) return t;
     throw Failure{"there is no " + path};
   }
 
@@ -106,6 +111,8 @@ class OneModule {
   Decoder decoder_;
   const Args ctor_;
   nn::Sequential model_;
+  LossModule loss_;
+  std::string prefix_;
 };
 
 }  // namespace

@@ -111,6 +111,14 @@ struct Outputs : std::vector<Value> {
     std::apply([&](const auto&... t) { (push_back({t}), ...); }, ts);
   }
   Outputs(bool b) { push_back({b}); }
+  Outputs(Scalar s) {
+    if (s.dtype() == taper::bool_)
+      push_back({s.to<bool>()});
+    else if (s.is_floating())
+      push_back({s.to<double>()});
+    else
+      push_back({s.to<std::int64_t>()});
+  }
 };
 
 }  // namespace oracle
