@@ -1,7 +1,6 @@
-#include "cpu/onednn.h"
-
 #include <string>
 
+#include "cpu/onednn.h"
 #include "support/catch.h"
 
 namespace {
