@@ -234,6 +234,7 @@ TEST_CASE("a thread that cannot be started is an error, and those that were star
   CHECK(time < 1);
 }
 
+#if !defined(__SANITIZE_THREAD__)  // which cannot follow threads of a child whose parent had threads before
 TEST_CASE("a process can end while workers run ahead", "[B78]") {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -246,6 +247,7 @@ TEST_CASE("a process can end while workers run ahead", "[B78]") {
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
 }
+#endif
 
 TEST_CASE("batches are prepared without recording") {
   Tensor factor = full({1}, 2.0).requires_grad_();
