@@ -8,10 +8,14 @@
 namespace oracle {
 
 inline taper::IntPair pair(const Args& a, const char* name, std::int64_t absent) {
-  return a.has(name) ? taper::IntPair::of(name, a.ints(name)) : taper::IntPair(absent);
+  if (!a.has(name)) return absent;
+  const IntVec list = a.ints(name);
+  if (list.size() != 1 && list.size() != 2) a.assume_all_read();
+  return taper::IntPair::of(name, list);
 }
 inline taper::PoolStride pool_stride(const Args& a) {
-  return a.has("stride") ? taper::PoolStride(pair(a, "stride", 1)) : taper::PoolStride();
+  const bool is_given = a.has("stride") && !(a.is_list("stride") && a.ints("stride").empty());
+  return is_given ? taper::PoolStride(pair(a, "stride", 1)) : taper::PoolStride();
 }
 inline taper::Conv2dPadding conv_padding(const Args& a) {
   if (a.has("padding") && a.value("padding").is<std::string>()) return a.text("padding", "").c_str();

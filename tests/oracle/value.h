@@ -59,6 +59,8 @@ class Args {
   const std::vector<std::pair<std::string, Value>>& all() const { return entries_; }
   /// Throws Skip if an argument was not read.
   void check_all_read() const;
+  /// For a call that is refused whatever its other arguments are.
+  void assume_all_read() const { read_.assign(read_.size(), true); }
   [[noreturn]] void unsupported(const std::string& what) const;
 
   /// Whether the argument was given and is not None.
