@@ -16,7 +16,8 @@ class AccumulateGrad final : public Node {
 
  private:
   WeakPtr<TensorImpl> leaf_;
-  std::mutex mutex_;  // several backward passes may reach the leaf at once
+  // Several backward passes may reach the leaf at once; a hook of the leaf may run one itself.
+  std::recursive_mutex mutex_;
 };
 
 }  // namespace taper

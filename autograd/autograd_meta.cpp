@@ -48,6 +48,8 @@ Gradients AccumulateGrad::apply(Gradients grads) {
   } else {
     total.add_(g);  // whoever holds grad() sees it grow, as in PyTorch
   }
+  if (hooks()) [[unlikely]]
+    hooks()->see_accumulated(target);
   return {};
 }
 
@@ -78,28 +80,22 @@ void set_history(const Tensor& t, const IntrusivePtr<Node>& node) {
   m.view_version = t.version();
 }
 
-namespace {
-/// Tensors that retain their gradient keep doing so under their new history.
-void move_retained(const Tensor& t) {
-  if (AutogradMeta* m = meta_of(t); m && m->retains_grad) {
-    m->retains_grad = false;
-    t.retain_grad();
-  }
+void keep_retaining(const Tensor& t) {
+  const AutogradMeta* m = meta_of(t);
+  if (m && m->retains_grad && m->grad_fn) m->grad_fn->ensure_hooks()->keep_gradient(t, m->slot);
 }
-}  // namespace
 
 void rebase_history(const Tensor& self, const IntrusivePtr<Node>& node) {
   const IntrusivePtr<TensorImpl>& base_impl = self.impl()->base();
   if (!base_impl) {
     set_history(self, node);
-    return move_retained(self);
+    return keep_retaining(self);
   }
   const Tensor base(base_impl);
   node->add_output(self.spec());
   set_history(base, make_intrusive<WriteThroughView>(base, self, node));
-  move_retained(base);
+  keep_retaining(base);
   self.grad_fn();  // the view's own history is rebuilt from the base's new one
-  move_retained(self);
 }
 
 Tensor with_history(Tensor t, const Edge& edge) {

@@ -72,9 +72,10 @@ class TaskTable {
   std::vector<Task> tasks_;
 };
 
-/// A gradient that the caller wants handed out: of output `slot` of a node.
+/// A gradient that the caller asked for: of output `slot` of a node.
 struct Capture {
   Edge edge;
+  bool run = false;  // whether the node is to run: the sink of a leaf that is to accumulate
   Tensor value;
 };
 
@@ -114,13 +115,14 @@ class BackwardPass {
     }
   }
 
-  /// Asks for the gradient of `t`; its place in captures().
-  void capture(const Tensor& t, std::int64_t i) {
+  /// Asks for the gradient of `t`, input i: as captures()[i] or, for backward(), in its grad().
+  void capture(const Tensor& t, std::int64_t i, bool accumulate) {
     check<ValueError>(t.defined(), op_, ": input ", i, " is undefined");
     Edge edge = gradient_edge(t);
     check<AutogradError>(bool(edge), op_, ": input ", i, " (", t.spec(),
                          ") does not require grad; call requires_grad_() on it before using it");
-    captures_.push_back({std::move(edge), {}});
+    if (accumulate && !t.is_leaf()) t.retain_grad();
+    captures_.push_back({std::move(edge), accumulate && t.is_leaf(), {}});
   }
   std::vector<Capture>& captures() { return captures_; }
 
@@ -194,7 +196,10 @@ class BackwardPass {
 
     std::vector<bool> captured(tasks_.size());
     for (const Capture& c : captures_)
-      if (const std::uint32_t at = tasks_.find(c.edge.node.get()); at < tasks_.size()) captured[at] = true;
+      if (const std::uint32_t at = tasks_.find(c.edge.node.get()); at < tasks_.size()) {
+        captured[at] = true;
+        if (c.run) tasks_[at].needed = true;
+      }
     for (std::size_t k = order.size(); k-- > 0;)
       for (const Edge& e : tasks_[order[k]].node->edges())
         if (e)
@@ -236,11 +241,13 @@ class BackwardPass {
       in.reserve(tasks_[at].grads.size());
       for (Tensor& g : tasks_[at].grads) in.push_back(std::move(g));
       tasks_[at].grads.clear();
-      if (NodeHooks* hooks = node->hooks()) hooks->run(*node, in);
+      const NodeHooks* hooks = node->hooks();
+      if (hooks) [[unlikely]]
+        hooks->see_gradients(*node, in);
       for (Capture& c : captures_)
-        if (c.edge.node == node) c.value = in[c.edge.slot];
+        if (c.edge.node == node && !c.run) c.value = in[c.edge.slot];
       if (tasks_[at].needed) {
-        out = node->apply(std::move(in));
+        out = hooks ? hooks->apply(*node, std::move(in)) : node->apply(std::move(in));
         if (!keep_graph) node->release_saved();
       }
     }
@@ -270,22 +277,15 @@ namespace autograd {
 
 void backward(const TensorList& tensors, const TensorList& grad_tensors, const BackwardOptions& options) {
   BackwardPass pass("backward", tensors, grad_tensors);
-  for (std::size_t i = 0; i < options.inputs.size(); ++i) pass.capture(options.inputs[i], std::int64_t(i));
+  for (std::size_t i = 0; i < options.inputs.size(); ++i) pass.capture(options.inputs[i], std::int64_t(i), true);
   pass.run(options.retain_graph.value_or(options.create_graph), options.create_graph);
-  const GradModeGuard mode(options.create_graph);
-  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
-    Tensor g = std::move(pass.captures()[i].value);
-    if (!g.defined()) continue;
-    AutogradMeta& m = ensure_meta(options.inputs[i]);
-    m.grad = m.grad.defined() ? m.grad.add(g) : g.clone();
-  }
 }
 
 TensorList grad(const TensorList& outputs, const TensorList& inputs, const TensorList& grad_outputs,
                 const GradOptions& options) {
   check<ValueError>(!inputs.empty(), "grad: inputs is empty; name at least one tensor to differentiate by");
   BackwardPass pass("grad", outputs, grad_outputs);
-  for (std::size_t i = 0; i < inputs.size(); ++i) pass.capture(inputs[i], std::int64_t(i));
+  for (std::size_t i = 0; i < inputs.size(); ++i) pass.capture(inputs[i], std::int64_t(i), false);
   pass.run(options.retain_graph.value_or(options.create_graph), options.create_graph);
   TensorList out;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -1,48 +1,119 @@
 #include <taper/autograd/autograd_meta.h>
 #include <taper/autograd/hooks.h>
 
-#include <algorithm>
+#include <mutex>
 
 namespace taper {
+namespace {
+
+/// Calls f(hook, slot) for each entry that is there when its turn comes: a hook may add and remove hooks.
+template <class List, class F>
+void for_each(const List& list, F f) {
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (const auto entry = list[i]; entry.hook) f(entry.hook, entry.slot);
+}
+
+void check_replacement(const Node& node, const Tensor& replaced, const TensorSpec& want, const char* kind) {
+  check<AutogradError>(
+      replaced.sizes() == want.sizes() && replaced.dtype() == want.dtype && replaced.device() == want.device, kind,
+      " of ", node.name(), ": returned a gradient of ", replaced.spec(), " for a tensor of ", want,
+      "; return one of the same shape and dtype, or nothing");
+}
+
+}  // namespace
+
+std::uint64_t NodeHooks::next_id() {
+  static constinit std::atomic<std::uint64_t> ids{0};
+  return ++ids;
+}
+
+void NodeHooks::remove(std::uint64_t id) {
+  const auto remove_from = [id](auto& list) {
+    for (auto& entry : list)
+      if (entry.id == id) entry.hook = {};
+    while (!list.empty() && !list.back().hook) list.pop_back();
+  };
+  remove_from(tensor_), remove_from(before_), remove_from(after_), remove_from(accumulated_);
+}
+
+void NodeHooks::release_resources() noexcept {
+  tensor_.clear(), before_.clear(), after_.clear(), accumulated_.clear(), retained_.clear();
+}
+
+void NodeHooks::see_gradients(const Node& node, Gradients& grads) const {
+  for_each(tensor_, [&](const TensorHook& hook, std::uint32_t slot) {
+    if (!grads[slot].defined()) return;
+    Tensor replaced = hook(grads[slot]);
+    if (!replaced.defined()) return;
+    check_replacement(node, replaced, node.output(slot), "hook on a result");
+    grads[slot] = std::move(replaced);
+  });
+  for (const Retained& r : retained_) {
+    auto impl = r.tensor.lock();
+    if (!impl || !grads[r.slot].defined()) continue;
+    const Tensor t{std::move(impl)};
+    AutogradMeta& m = ensure_meta(t);
+    if (m.grad_fn.get() != &node || m.slot != r.slot) continue;  // written in place since: its new node does it
+    static std::mutex mutex;                                     // several backward passes may be here at once
+    const std::lock_guard lock(mutex);
+    // The gradient goes on to the rule, and may be the caller's own: what is kept must be another.
+    m.grad = m.grad.defined() ? m.grad.add(grads[r.slot]) : grads[r.slot].clone();
+  }
+}
+
+Gradients NodeHooks::apply(Node& node, Gradients grads) const {
+  for_each(before_, [&](const NodePreHook& hook, std::uint32_t) {
+    Gradients replaced = hook(grads);
+    if (replaced.empty()) return;
+    check<AutogradError>(replaced.size() == grads.size(), "pre-hook of ", node.name(), ": returned ", replaced.size(),
+                         " gradients for ", grads.size(), " outputs; return one for each, or none at all");
+    for (std::size_t i = 0; i < replaced.size(); ++i)
+      if (replaced[i].defined()) check_replacement(node, replaced[i], node.output(i), "pre-hook");
+    grads = std::move(replaced);
+  });
+  if (after_.empty()) return node.apply(std::move(grads));
+
+  const Gradients grad_outputs = grads;
+  Gradients grad_inputs = node.apply(std::move(grads));
+  for_each(after_, [&](const NodePostHook& hook, std::uint32_t) {
+    Gradients replaced = hook(grad_inputs, grad_outputs);
+    if (replaced.empty()) return;
+    check<AutogradError>(replaced.size() == grad_inputs.size(), "post-hook of ", node.name(), ": returned ",
+                         replaced.size(), " gradients for ", grad_inputs.size(),
+                         " inputs; return one for each, or none at all");
+    grad_inputs = std::move(replaced);  // the engine checks them as it checks the rule's
+  });
+  return grad_inputs;
+}
+
+void NodeHooks::see_accumulated(const Tensor& leaf) const {
+  for_each(accumulated_, [&](const PostAccumulateGradHook& hook, std::uint32_t) { hook(leaf); });
+}
 
 HookHandle register_hook(const Tensor& t, TensorHook hook) {
   const Edge edge = gradient_edge(t);
   check<AutogradError>(bool(edge), "register_hook: this tensor (", t.spec(),
                        ") does not require grad, so its gradient is never computed; call requires_grad_() first");
-  static constinit std::atomic<std::uint64_t> ids{0};
-  HookHandle handle;
-  handle.node_ = edge.node;
-  handle.id_ = ++ids;
-  edge.node->ensure_hooks().entries.push_back({edge.slot, handle.id_, std::move(hook)});
-  return handle;
+  const IntrusivePtr<NodeHooks>& hooks = edge.node->ensure_hooks();
+  return {hooks, hooks->add(edge.slot, std::move(hook))};
 }
 
-void HookHandle::remove() {
-  if (const IntrusivePtr<Node> node = node_.lock(); node && node->hooks())
-    std::erase_if(node->hooks()->entries, [&](const NodeHooks::Entry& e) { return e.id == id_; });
-  node_ = {};
+HookHandle register_post_accumulate_grad_hook(const Tensor& t, PostAccumulateGradHook hook) {
+  check<AutogradError>(t.requires_grad() && t.is_leaf(), "register_post_accumulate_grad_hook: this tensor (", t.spec(),
+                       t.requires_grad() ? ") is the result of an operation; register_hook() sees its gradient"
+                                         : ") does not require grad; call requires_grad_() first");
+  const IntrusivePtr<NodeHooks>& hooks = gradient_edge(t).node->ensure_hooks();
+  return {hooks, hooks->add(std::move(hook))};
 }
 
-void NodeHooks::run(const Node& node, Gradients& grads) {
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const Entry entry = entries[i];  // a hook may remove itself
-    Tensor& g = grads[entry.slot];
-    if (!g.defined()) continue;
-    Tensor replaced = entry.hook(g);
-    if (!replaced.defined()) continue;
-    const TensorSpec& want = node.output(entry.slot);
-    check<AutogradError>(
-        replaced.sizes() == want.sizes() && replaced.dtype() == want.dtype && replaced.device() == want.device,
-        "hook: returned a gradient of ", replaced.spec(), " for a tensor of ", want,
-        "; return one of the same shape and dtype, or nothing");
-    g = std::move(replaced);
-  }
-  for (const Retained& r : retained)
-    if (auto impl = r.tensor.lock(); impl && grads[r.slot].defined()) {
-      const Tensor t{std::move(impl)};
-      Tensor& kept = ensure_meta(t).grad;
-      kept = kept.defined() ? kept.add(grads[r.slot]) : grads[r.slot];
-    }
+HookHandle register_prehook(Node& node, NodePreHook hook) {
+  const IntrusivePtr<NodeHooks>& hooks = node.ensure_hooks();
+  return {hooks, hooks->add(std::move(hook))};
+}
+
+HookHandle register_hook(Node& node, NodePostHook hook) {
+  const IntrusivePtr<NodeHooks>& hooks = node.ensure_hooks();
+  return {hooks, hooks->add(std::move(hook))};
 }
 
 }  // namespace taper

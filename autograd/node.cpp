@@ -28,10 +28,12 @@ void Node::release_saved() noexcept {
   }
 }
 
-NodeHooks& Node::ensure_hooks() {
-  if (!hooks_) hooks_ = std::make_unique<NodeHooks>();
-  return *hooks_;
+const IntrusivePtr<NodeHooks>& Node::ensure_hooks() {
+  if (!hooks_) hooks_ = make_intrusive<NodeHooks>();
+  return hooks_;
 }
+
+void Node::share_hooks(const Node& other) { hooks_ = other.hooks_; }
 
 void Node::destroy() const noexcept {
   // Deleting a node lets go of the nodes behind it. Those wait in a list threaded through the dead nodes themselves,

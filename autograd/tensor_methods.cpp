@@ -4,6 +4,7 @@
 
 #include <mutex>
 
+#include "accumulate_grad.h"
 #include "view_rebase.h"
 
 namespace taper {
@@ -69,6 +70,7 @@ IntrusivePtr<Node> Tensor::grad_fn() const {
       "tensor, so its history cannot be told; make the view after the write");
   auto node = make_intrusive<ViewOfBase>(Tensor(impl.base()), *this);
   set_history(*this, node);
+  keep_retaining(*this);
   return node;
 }
 
@@ -122,9 +124,8 @@ void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, 
 void Tensor::retain_grad() const {
   check<AutogradError>(requires_grad(), "retain_grad: this tensor (", spec(), ") does not require grad");
   if (is_leaf() || meta_of(*this)->retains_grad) return;
-  const Edge edge = gradient_edge(*this);
-  edge.node->ensure_hooks().retained.push_back({edge.slot, WeakPtr<TensorImpl>(impl_)});
   meta_of(*this)->retains_grad = true;
+  keep_retaining(*this);
 }
 
 bool Tensor::retains_grad() const {
@@ -141,9 +142,16 @@ void Tensor::set_data(const Tensor& src) {
                     spec(), ") cannot take ", src.spec(), ": only floating tensors have gradients");
   impl_->shallow_copy_from(*src.impl());
   impl_->forget_base();
-  // The accumulator describes the old shape and dtype; the next use makes another.
-  if (m)
-    if (Node* old = m->accumulator.exchange(nullptr, std::memory_order_acq_rel)) old->release();
+  // The accumulator describes the old shape and dtype. Hooks are on the tensor, so its next accumulator has them too.
+  if (!m) return;
+  Node* old = m->accumulator.exchange(nullptr, std::memory_order_acq_rel);
+  if (!old) return;
+  if (old->hooks()) {
+    auto fresh = make_intrusive<AccumulateGrad>(*this);
+    fresh->share_hooks(*old);
+    m->accumulator.store(fresh.detach(), std::memory_order_release);
+  }
+  old->release();
 }
 
 Tensor& Tensor::detach_() {

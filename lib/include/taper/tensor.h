@@ -13,6 +13,7 @@
 
 namespace taper {
 
+class HookHandle;
 class Node;
 class Tensor;
 class TensorIndex;
@@ -135,6 +136,12 @@ class Tensor {
   /// Keeps the gradient of a tensor that is not a leaf in grad().
   void retain_grad() const;
   bool retains_grad() const;
+  /// Calls the function with this tensor's gradient, or, for a leaf, when its grad() has been updated:
+  /// <taper/autograd/hooks.h>.
+  template <class F>
+  HookHandle register_hook(F hook) const;
+  template <class F>
+  HookHandle register_post_accumulate_grad_hook(F hook) const;
   /// Takes the memory, shape and dtype of `src`, keeping this tensor's identity, requires_grad and grad.
   void set_data(const Tensor& src);
   /// Cuts this tensor off its history. Throws on views.

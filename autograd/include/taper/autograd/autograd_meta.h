@@ -34,6 +34,8 @@ template <std::size_t N>
 void set_history(const std::array<Tensor, N>& ts, const IntrusivePtr<Node>& node) {
   for (const Tensor& t : ts) set_history(t, node);
 }
+/// After a new history: a tensor that retains its gradient goes on doing so.
+void keep_retaining(const Tensor& t);
 /// Points self at `node` after an in-place write; if self is a view, its base is pointed at a wrapper around `node`.
 void rebase_history(const Tensor& self, const IntrusivePtr<Node>& node);
 /// `t` as a result whose gradient goes along `edge`: how a value kept without its tensor rejoins the graph.

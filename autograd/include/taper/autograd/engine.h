@@ -8,7 +8,7 @@ struct BackwardOptions {
   std::optional<bool> retain_graph = {};
   /// Record the backward pass itself, for second derivatives.
   bool create_graph = false;
-  /// Accumulate into these tensors only; empty: into every leaf that is reached.
+  /// Accumulate into these tensors only, which from then on retain_grad(); empty: into every leaf that is reached.
   TensorList inputs = {};
 };
 

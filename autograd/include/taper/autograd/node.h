@@ -55,7 +55,7 @@ class Saved {
   bool released_ = false;
 };
 
-struct NodeHooks;
+class NodeHooks;
 
 /// The backward half of one recorded operation. Receives the gradient of each output and returns the gradient of each
 /// tensor input.
@@ -97,8 +97,16 @@ class Node : public RefCounted, public Pooled<Node>, private live::Counted<live:
   /// Drops the saved tensors; a later read explains what happened.
   virtual void release_saved() noexcept;
 
+  // <taper/autograd/hooks.h>
+  /// Null while nothing hangs on the node.
   NodeHooks* hooks() const { return hooks_.get(); }
-  NodeHooks& ensure_hooks();
+  const IntrusivePtr<NodeHooks>& ensure_hooks();
+  /// The hooks of `other` become those of both.
+  void share_hooks(const Node& other);
+  template <class F>
+  HookHandle register_prehook(F hook);
+  template <class F>
+  HookHandle register_hook(F hook);
 
  protected:
   static constexpr std::uint64_t kRunFirst = ~std::uint64_t(0);
@@ -120,7 +128,7 @@ class Node : public RefCounted, public Pooled<Node>, private live::Counted<live:
   SmallVector<TensorSpec, 1> outputs_;
   Saved* saved_ = nullptr;
   std::uint64_t sequence_;
-  std::unique_ptr<NodeHooks> hooks_;
+  IntrusivePtr<NodeHooks> hooks_;
   mutable const Node* next_dead_ = nullptr;
 };
 
