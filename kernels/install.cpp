@@ -23,6 +23,7 @@ void install_join();
 void install_index();
 void install_scatter();
 void install_mask();
+void install_rearrange();
 }  // namespace cpu_kernels
 
 void install_kernels() {
@@ -46,6 +47,7 @@ void install_kernels() {
   cpu_kernels::install_index();
   cpu_kernels::install_scatter();
   cpu_kernels::install_mask();
+  cpu_kernels::install_rearrange();
 }
 
 }  // namespace taper

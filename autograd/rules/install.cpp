@@ -17,6 +17,7 @@ void install_rules() {
   install_view_rules();
   install_softmax_rules();
   install_index_rules();
+  install_rearrange_rules();
 }
 
 }  // namespace taper

@@ -1,3 +1,4 @@
+#include <taper/layout_copies.h>
 #include <taper/operator.h>
 #include <taper/ops/copy.h>
 
@@ -53,7 +54,11 @@ constinit StructuredOp<Tensor(Tensor, Conversion)> to{"to", "self, target", infe
 }  // namespace ops
 
 Tensor clone(const Tensor& self) { return ops::clone(self); }
-Tensor contiguous(const Tensor& self) { return self.is_contiguous() ? self : ops::contiguous(self); }
+Tensor contiguous(const Tensor& self) {
+  if (self.is_contiguous()) return self;
+  detail::count_layout_copy(self.nbytes());
+  return ops::contiguous(self);
+}
 
 Tensor Tensor::clone() const { return ops::clone(*this); }
 Tensor Tensor::contiguous() const { return taper::contiguous(*this); }

@@ -1,4 +1,5 @@
 // view and reshape: the same elements in reading order, in another shape.
+#include <taper/layout_copies.h>
 #include <taper/operator.h>
 #include <taper/ops/view.h>
 
@@ -107,6 +108,7 @@ Tensor view_as(const Tensor& self, const Tensor& other) { return ops::view(self,
 Tensor reshape(const Tensor& self, IntSpan sizes) {
   SizesAndStrides to = resolve_sizes("reshape", self, sizes);
   if (!find_strides(self.impl()->geometry(), to)) return ops::view(self, to.sizes());
+  detail::count_layout_copy(self.nbytes());
   return ops::reshape_copy(self, to.sizes());
 }
 Tensor reshape_as(const Tensor& self, const Tensor& other) { return reshape(self, other.sizes()); }

@@ -102,6 +102,8 @@ Tensor expand(const Tensor& self, IntSpan sizes) { return ops::expand(self, size
 Tensor expand_as(const Tensor& self, const Tensor& other) { return ops::expand(self, other.sizes()); }
 Tensor broadcast_to(const Tensor& self, IntSpan sizes) { return ops::expand(self, sizes); }
 
+bool same_layout(const Tensor& a, const Tensor& b) { return a.impl()->geometry() == b.impl()->geometry(); }
+
 Tensor t(const Tensor& self) {
   check<ShapeError>(self.dim() <= 2, "t: ", self, " has ", self.dim(),
                     " dims, expected at most 2; for a batch of matrices use transpose(-2, -1)");

@@ -1,7 +1,9 @@
 #include <taper/autograd/gradcheck.h>
 #include <taper/factory.h>
+#include <taper/layout_copies.h>
 #include <taper/operator.h>
 #include <taper/ops/pointwise.h>
+#include <taper/ops/rearrange.h>
 #include <taper/ops/reduce.h>
 #include <taper/ops/view.h>
 
@@ -324,6 +326,128 @@ TEST_CASE("resize_ changes the shape and keeps what fits") {
 
   Tensor tracked = zeros({2}, {.requires_grad = true});
   CHECK_THROWS_AS(tracked.resize_({3}), AutogradError);
+}
+
+TEST_CASE("repeat copies what expand only shows", "[S71]") {
+  const Tensor x = counted({2, 1});
+  const LayoutCopies before = layout_copies();
+  const Tensor copied = repeat(x, {1, 3});
+  CHECK(copied.strides() == IntSpan{3, 1});
+  CHECK(copied.storage()->bytes() == 24);
+  CHECK_FALSE(shares(copied, x));
+  CHECK(values(copied) == Floats{0, 0, 0, 1, 1, 1});
+  CHECK(layout_copies().count == before.count);  // asked for, so not counted
+
+  CHECK(values(repeat(counted({2}), {2, 2})) == Floats{0, 1, 0, 1, 0, 1, 0, 1});
+  CHECK(repeat(x, {0, 1}).sizes() == IntSpan{0, 1});
+  CHECK(repeat(counted({}), IntSpan{}).dim() == 0);
+  CHECK(repeat(counted({}), {2, 2}).sizes() == IntSpan{2, 2});
+  CHECK_FALSE(shares(repeat(x, {1, 1}), x));
+  CHECK(tile(counted({2, 2}), 2).sizes() == IntSpan{2, 4});
+  CHECK_THROWS_AS(repeat(x, 2), ShapeError);
+  CHECK_THROWS_AS(repeat(x, {2, -1}), ValueError);
+}
+
+TEST_CASE("flip copies, as strides are never negative", "[S45]") {
+  const Tensor x = counted({2, 3});
+  const Tensor y = flip(x, 1);
+  CHECK(y.strides() == IntSpan{3, 1});
+  CHECK_FALSE(shares(y, x));
+  CHECK(values(y) == Floats{2, 1, 0, 5, 4, 3});
+  CHECK(values(flip(x.t(), {0, -1})) == Floats{5, 2, 4, 1, 3, 0});
+  CHECK(values(fliplr(x)) == values(y));
+  CHECK(values(flipud(x)) == Floats{3, 4, 5, 0, 1, 2});
+  CHECK(values(flip(x, IntSpan{})) == values(x));
+  CHECK(flip(counted({}), 0).dim() == 0);
+  CHECK(flip(zeros({0, 2}), {0, 1}).sizes() == IntSpan{0, 2});
+  CHECK_THROWS_AS(flip(x, {1, -1}), ShapeError);
+  CHECK_THROWS_AS(flip(x, 2), IndexError);
+  for (const DType d : kAllDTypes)
+    CHECK(flip(tensor({0, 1, 1}, d), 0).to(float32).to_vector<float>() == Floats{1, 1, 0});
+}
+
+TEST_CASE("which views of which layouts are safe, and which copy", "[S73]") {
+  const auto plain = [] { return counted({4, 6}); };
+  const auto transposed = [] { return counted({6, 4}).t(); };
+  const auto columns = [] { return counted({4, 12}).slice(1, 0, 12, 2); };
+  const auto rows = [] { return counted({8, 6}).slice(0, 0, 8, 2); };
+  const auto repeated = [] { return counted({6}).expand({4, 6}); };
+  const auto view_of = [](IntVec sizes) { return [sizes](const Tensor& t) { return t.view(sizes); }; };
+  const auto reshape_of = [](IntVec sizes) { return [sizes](const Tensor& t) { return t.reshape(sizes); }; };
+  enum Result { shared, copied, refused };
+  struct Row {
+    const char* what;
+    std::function<Tensor()> layout;
+    std::function<Tensor(const Tensor&)> op;
+    Result result;
+  };
+  const Row table[] = {
+      {"plain view", plain, view_of({24}), shared},
+      {"plain view to 3-D", plain, view_of({2, 2, 6}), shared},
+      {"plain reshape", plain, reshape_of({3, 8}), shared},
+      {"plain flatten", plain, [](const Tensor& t) { return t.flatten(); }, shared},
+      {"plain contiguous", plain, [](const Tensor& t) { return t.contiguous(); }, shared},
+      {"transposed view", transposed, view_of({24}), refused},
+      {"transposed view, same shape", transposed, view_of({4, 6}), shared},
+      {"transposed view, a dim split", transposed, view_of({2, 2, 6}), shared},
+      {"transposed reshape", transposed, reshape_of({24}), copied},
+      {"transposed flatten", transposed, [](const Tensor& t) { return t.flatten(); }, copied},
+      {"transposed contiguous", transposed, [](const Tensor& t) { return t.contiguous(); }, copied},
+      {"every other column, view", columns, view_of({24}), shared},
+      {"every other column, contiguous", columns, [](const Tensor& t) { return t.contiguous(); }, copied},
+      {"every other row, view", rows, view_of({24}), refused},
+      {"every other row, view with a dim split", rows, view_of({2, 2, 2, 3}), shared},
+      {"every other row, reshape", rows, reshape_of({24}), copied},
+      {"repeated rows, view", repeated, view_of({24}), refused},
+      {"repeated rows, reshape", repeated, reshape_of({24}), copied},
+      {"repeated rows, dim split", repeated, view_of({4, 2, 3}), shared},
+      {"transposed, unsqueezed and flattened at the end", transposed,
+       [](const Tensor& t) { return t.unsqueeze(-1).flatten(1); }, shared},
+  };
+  for (const Row& row : table) {
+    CAPTURE(row.what);
+    const Tensor x = row.layout();
+    const Floats want = values(x);
+    const LayoutCopies before = layout_copies();
+    if (row.result == refused) {
+      CHECK_THROWS_AS(row.op(x), ShapeError);
+      CHECK(layout_copies().count == before.count);
+      continue;
+    }
+    const Tensor y = row.op(x);
+    const LayoutCopies after = layout_copies();
+    CHECK(shares(x, y) == (row.result == shared));
+    CHECK(after.count - before.count == (row.result == copied ? 1u : 0u));
+    CHECK(after.bytes - before.bytes == (row.result == copied ? y.nbytes() : 0u));
+    CHECK(values(y) == want);
+  }
+}
+
+TEST_CASE("equal values can lie differently in memory", "[S74]") {
+  const Tensor x = counted({2, 3}), y = counted({2, 3}).t().contiguous().t();
+  CHECK(x.strides() == IntSpan{3, 1});
+  CHECK(y.strides() == IntSpan{1, 2});
+  CHECK(x.equal(y));
+  CHECK_FALSE(same_layout(x, y));
+  CHECK(same_layout(x, counted({2, 3})));
+}
+
+TEST_CASE("a tensor is an address and a shape", "[S22][S23][S34][S50]") {
+  const Tensor x = counted({2, 3, 4});
+  CHECK(x.data_ptr() == x.storage()->data());
+  CHECK(x.data_ptr() != static_cast<const void*>(&x));
+  CHECK(x.data_ptr() != static_cast<const void*>(x.impl()));
+  CHECK(static_cast<const char*>(x[1].data_ptr()) - static_cast<const char*>(x.data_ptr()) == 48);
+  CHECK(shares(x[1], x));
+  CHECK(x.dim() == 3);
+  CHECK(x.numel() == 24);
+  CHECK(x.size(-1) == 4);
+  CHECK_THROWS_AS(x.size(3), IndexError);
+
+  const Tensor s = empty_strided({2, 3}, {1, 2});
+  CHECK(s.strides() == IntSpan{1, 2});
+  CHECK(s.storage()->bytes() == 24);
+  CHECK(empty_strided({2, 3}, {10, 2}).storage()->bytes() == (1 + 10 + 4) * 4);
 }
 
 TEST_CASE("views of any rank, dtype and of meta") {

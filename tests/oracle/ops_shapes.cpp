@@ -1,4 +1,5 @@
 #include <taper/ops/join.h>
+#include <taper/ops/rearrange.h>
 
 #include "op_table.h"
 
@@ -11,6 +12,12 @@ void add_shapes(OpTable& t) {
   t.add("vstack", [](const Args& a) { return taper::vstack(a.tensors("tensors")); });
   t.add("dstack", [](const Args& a) { return taper::dstack(a.tensors("tensors")); });
   t.add("column_stack", [](const Args& a) { return taper::column_stack(a.tensors("tensors")); });
+
+  t.add("repeat", [](const Args& a) { return taper::repeat(a.tensor("input"), a.ints("repeats")); });
+  t.add("tile", [](const Args& a) { return taper::tile(a.tensor("input"), a.ints("dims")); });
+  t.add("flip", [](const Args& a) { return taper::flip(a.tensor("input"), a.ints("dims")); });
+  t.add("fliplr", [](const Args& a) { return taper::fliplr(a.tensor("input")); });
+  t.add("flipud", [](const Args& a) { return taper::flipud(a.tensor("input")); });
 }
 
 }  // namespace oracle

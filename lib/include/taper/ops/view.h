@@ -98,6 +98,9 @@ TensorList tensor_split(const Tensor& self, IntSpan indices, std::int64_t dim = 
 /// The entries of dim, each without that dim.
 TensorList unbind(const Tensor& self, std::int64_t dim = 0);
 
+/// Whether both have the same shape and strides; what equal() says of their values is another matter.
+bool same_layout(const Tensor& a, const Tensor& b);
+
 /// Where a view lies in the tensor it views.
 struct ViewPlacement {
   using plain_argument = void;

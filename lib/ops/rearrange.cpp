@@ -1,0 +1,59 @@
+#include <taper/operator.h>
+#include <taper/ops/rearrange.h>
+#include <taper/ops/view.h>
+
+#include "wrap_dim.h"
+
+namespace taper {
+namespace {
+
+TensorSpec infer_flip(const Tensor& self, const IntSpan& dims) {
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const std::int64_t d = wrap_dim("flip", dims[i], self);
+    for (std::size_t k = 0; k < i; ++k)
+      check<ShapeError>(wrap_dim("flip", dims[k], self) != d, "flip: dims ", dims, " names dim ", d, " twice");
+  }
+  return TensorSpec::contiguous(self.sizes(), self.dtype(), self.device());
+}
+
+}  // namespace
+
+namespace ops {
+constinit StructuredOp<Tensor(Tensor, IntSpan)> flip{"flip", "self, dims", infer_flip};
+}  // namespace ops
+
+Tensor repeat(const Tensor& self, IntSpan repeats) {
+  const std::size_t rank = repeats.size(), lead = rank - std::size_t(self.dim());
+  check<ShapeError>(rank >= std::size_t(self.dim()), "repeat: repeats ", repeats, " has fewer entries than ", self,
+                    " has dims; tile() takes a shorter list");
+  // Each dim becomes a pair (times, size), of which the first is shown `times` times.
+  IntVec paired, shown, sizes;
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::int64_t size = d < lead ? 1 : self.sizes()[d - lead];
+    std::int64_t whole = 0;
+    check<ValueError>(repeats[d] >= 0, "repeat: repeats ", repeats, " has a negative entry");
+    check<ShapeError>(!__builtin_mul_overflow(repeats[d], size, &whole), "repeat: dim ", d, " would be too large");
+    paired.insert(paired.end(), {1, size});
+    shown.insert(shown.end(), {repeats[d], size});
+    sizes.push_back(whole);
+  }
+  return ops::reshape_copy(reshape(self, paired).expand(shown), sizes);
+}
+
+Tensor tile(const Tensor& self, IntSpan repeats) {
+  IntVec all(std::size_t(self.dim()) > repeats.size() ? std::size_t(self.dim()) - repeats.size() : 0, 1);
+  all.insert(all.end(), repeats.begin(), repeats.end());
+  return repeat(self, all);
+}
+
+Tensor flip(const Tensor& self, IntSpan dims) { return ops::flip(self, dims); }
+Tensor fliplr(const Tensor& self) {
+  check<ShapeError>(self.dim() >= 2, "fliplr: ", self, " has ", self.dim(), " dims, expected 2 or more");
+  return ops::flip(self, 1);
+}
+Tensor flipud(const Tensor& self) {
+  check<ShapeError>(self.dim() >= 1, "flipud: a 0-dim tensor has no rows");
+  return ops::flip(self, 0);
+}
+
+}  // namespace taper
