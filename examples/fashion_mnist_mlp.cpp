@@ -33,13 +33,14 @@ int train(const Options& options) {
 
   Mlp model;
   optim::Adam optimizer(model.parameters(), {.lr = options.lr});
+  optim::StepLR scheduler(optimizer, 1, options.gamma);  // a smaller step after each epoch
   data::DataLoader loader(data::TensorDataset(train_set.images, train_set.labels),
                           {.batch_size = options.batch_size,
                            .shuffle = true,
                            .num_workers = 1,
                            .seed = options.seed,
                            .transform = data::Normalize(kMean, kStd)});
-  if (!options.load.empty()) loader.set_epoch(nn::load_checkpoint(options.load, model, optimizer).epoch);
+  if (!options.load.empty()) loader.set_epoch(nn::load_checkpoint(options.load, model, optimizer, {&scheduler}).epoch);
 
   std::vector<EpochResult> history;
   const auto first = int(loader.epoch());
@@ -52,9 +53,10 @@ int train(const Options& options) {
       optimizer.step();
       progress.step(images.size(0), loss.item<double>());
     }
+    scheduler.step();
     const double accuracy = evaluate(model, test_set, kMean, kStd).accuracy();
     history.push_back({progress.finish(accuracy), accuracy});
-    if (!options.save.empty()) nn::save_checkpoint(options.save, model, optimizer, {.epoch = epoch + 1});
+    if (!options.save.empty()) nn::save_checkpoint(options.save, model, optimizer, {.epoch = epoch + 1}, {&scheduler});
   }
 
   const Evaluation result = evaluate(model, test_set, kMean, kStd);
