@@ -17,42 +17,55 @@ void ensure_kernels() {
 }
 
 namespace {
-/// The i-th of "self, other"; a list argument stands for all tensors from its place on.
+/// The i-th of "self, other".
 std::string argument_name(std::string_view arguments, std::size_t i) {
   std::size_t begin = 0;
   for (; i > 0; --i) {
     const std::size_t comma = arguments.find(',', begin);
-    if (comma == std::string_view::npos) return std::string(arguments.substr(begin));
+    if (comma == std::string_view::npos) break;
     begin = comma + 2;
   }
   return std::string(arguments.substr(begin, arguments.find(',', begin) - begin));
 }
+
+constexpr std::string_view kOperands = "\n  operands of ";
 }  // namespace
 
 void OpEntry::raise_no_kernel(Device device) const {
   raise<NotImplementedError>(name(), ": no kernel for ", device, " in this build");
 }
 
-void OpEntry::check_operands(const TensorList& operands) const {
-  for (std::size_t i = 0; i < operands.size(); ++i)
-    check<ValueError>(operands[i].defined(), name(), ": argument '", argument_name(arguments_, i),
+void OpEntry::check_operands(const std::vector<Operand>& operands) const {
+  for (const auto& [argument, t] : operands)
+    check<ValueError>(t.defined(), name(), ": argument '", argument_name(arguments_, argument),
                       "' is an undefined tensor; give it a value, for example taper::zeros({2, 3})");
   const Tensor* first = nullptr;  // whose device decides: not a 0-dim cpu tensor
-  for (const Tensor& t : operands)
+  for (const auto& [argument, t] : operands)
     if (!first && !(t.device().is_cpu() && t.dim() == 0)) first = &t;
   if (!first) return;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const Tensor& t = operands[i];
-    if (t.device() == first->device() || (t.device().is_cpu() && t.dim() == 0)) continue;
-    std::string all;
-    for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (k) all += ", ";
-      all += argument_name(arguments_, k) + ' ';
-      append_to(all, operands[k]);
+  for (const auto& [argument, t] : operands)
+    check<DeviceError>(t.device() == first->device() || (t.device().is_cpu() && t.dim() == 0), name(), ": argument '",
+                       argument_name(arguments_, argument), "' is on ", t.device(), " but the others are on ",
+                       first->device(), "; move it with x.to(other.device())");
+}
+
+void OpEntry::append_operands(Error& e, const std::vector<Operand>& operands) const {
+  if (std::string_view(e.what()).find(kOperands) != std::string_view::npos)
+    return;  // of an operator that this one uses
+  std::string text;
+  for (const auto& [argument, t] : operands) {
+    if (!t.defined()) continue;
+    text += text.empty() ? ": " : "; ";
+    text += argument_name(arguments_, argument) + ' ';
+    if (t.impl()->is_wrapped_number()) {
+      text += "a number";
+    } else {
+      append_to(text, t);
+      text += ", strides ";
+      append_to(text, t.strides());
     }
-    raise<DeviceError>(name(), ": argument '", argument_name(arguments_, i), "' is on ", t.device(),
-                       " but the others are on ", first->device(), " (", all, "); move it with x.to(other.device())");
   }
+  if (!text.empty()) e.append(std::string(kOperands) + name() + text);
 }
 
 void OpEntry::refuse_if_tracked(const Tensor& t) const {

@@ -49,6 +49,8 @@ std::array<Tensor, 2> record_cross_entropy(const Tensor& input, const Tensor& ta
   return out;
 }
 
+/// Of nll_loss and of its adjoint, each of which is the other's: both are linear in their first argument.
+template <auto& adjoint>
 struct NllLossBackward final : Node {
   Saved target{this, "target"}, weight{this, "weight"};
   ClassLoss options;
@@ -59,22 +61,7 @@ struct NllLossBackward final : Node {
   Gradients apply(Gradients g) override {
     const OptionalTensor w = weight.defined() ? OptionalTensor(weight.get()) : std::nullopt;
     Gradients out(3);
-    if (wants(0)) out[0] = ops::nll_loss_backward(g[0], target, w, options);
-    return out;
-  }
-};
-
-struct NllLossBackwardBackward final : Node {  // the adjoint of the adjoint
-  Saved target{this, "target"}, weight{this, "weight"};
-  ClassLoss options;
-  void save(const Tensor&, const Tensor& t, const OptionalTensor& w, const ClassLoss& o) {
-    target = t, options = o;
-    if (w) weight = *w;
-  }
-  Gradients apply(Gradients g) override {
-    const OptionalTensor w = weight.defined() ? OptionalTensor(weight.get()) : std::nullopt;
-    Gradients out(3);
-    if (wants(0)) out[0] = ops::nll_loss(g[0], target, w, options);
+    if (wants(0)) out[0] = adjoint(g[0], target, w, options);
     return out;
   }
 };
@@ -95,8 +82,8 @@ struct MseLossBackward final : Node {  // d (x - t)^2 = 2 (x - t) (dx - dt)
 
 void install_loss_rules() {
   ops::cross_entropy.set_record(record_cross_entropy);
-  differentiate<NllLossBackward, ops::nll_loss>();
-  differentiate<NllLossBackwardBackward, ops::nll_loss_backward>();
+  differentiate<NllLossBackward<ops::nll_loss_backward>, ops::nll_loss>();
+  differentiate<NllLossBackward<ops::nll_loss>, ops::nll_loss_backward>();
   differentiate<MseLossBackward, ops::mse_loss>();
 }
 

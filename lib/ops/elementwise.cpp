@@ -13,9 +13,8 @@ namespace {
   std::size_t back = 1;  // dimension counted from the right
   while (sa[sa.size() - back] == sb[sb.size() - back] || sa[sa.size() - back] == 1 || sb[sb.size() - back] == 1) ++back;
   raise<ShapeError>(op, ": shapes ", sa, " and ", sb, " do not broadcast: dimension ", rank - back,
-                    " of the result would be both ", sa[sa.size() - back], " and ", sb[sb.size() - back], " (",
-                    a.spec(), " with strides ", a.strides(), " and ", b.spec(), " with strides ", b.strides(),
-                    "); sizes must be equal or 1, counted from the right");
+                    " of the result would be both ", sa[sa.size() - back], " and ", sb[sb.size() - back],
+                    "; sizes must be equal or 1, counted from the right");
 }
 
 /// Whether the shape so far takes in t's; its rank is enough.

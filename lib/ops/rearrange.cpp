@@ -1,4 +1,5 @@
 #include <taper/operator.h>
+#include <taper/ops/join.h>
 #include <taper/ops/rearrange.h>
 #include <taper/ops/view.h>
 
@@ -55,5 +56,31 @@ Tensor flipud(const Tensor& self) {
   check<ShapeError>(self.dim() >= 1, "flipud: a 0-dim tensor has no rows");
   return ops::flip(self, 0);
 }
+
+Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
+  if (dims.empty()) {
+    check<ShapeError>(shifts.size() == 1, "roll: shifts ", shifts, " has ", shifts.size(),
+                      " entries, expected one where no dims are given");
+    return self.dim() == 0 ? self.clone() : roll(self.flatten(), shifts, 0).view(self.sizes());
+  }
+  check<ShapeError>(shifts.size() == dims.size(), "roll: shifts ", shifts, " and dims ", dims,
+                    " differ in length; give one shift for each dim");
+  for (const std::int64_t d : dims) wrap_dim("roll", d, self);
+  Tensor out = self;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const std::int64_t n = self.size(dims[i]);
+    if (n == 0) continue;
+    const std::int64_t front = (shifts[i] % n + n) % n;  // entries that come in at the front
+    out = cat({out.narrow(dims[i], n - front, front), out.narrow(dims[i], 0, n - front)}, dims[i]);
+  }
+  return out.is_same(self) ? self.clone() : out;
+}
+
+Tensor Tensor::repeat(IntSpan repeats) const { return taper::repeat(*this, repeats); }
+Tensor Tensor::tile(IntSpan repeats) const { return taper::tile(*this, repeats); }
+Tensor Tensor::flip(IntSpan dims) const { return taper::flip(*this, dims); }
+Tensor Tensor::fliplr() const { return taper::fliplr(*this); }
+Tensor Tensor::flipud() const { return taper::flipud(*this); }
+Tensor Tensor::roll(IntSpan shifts, IntSpan dims) const { return taper::roll(*this, shifts, dims); }
 
 }  // namespace taper

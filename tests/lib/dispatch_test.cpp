@@ -2,8 +2,10 @@
 #include <taper/autograd/record.h>
 #include <taper/factory.h>
 #include <taper/operator.h>
+#include <taper/ops/join.h>
 #include <taper/ops/matmul.h>
 #include <taper/ops/pointwise.h>
+#include <taper/ops/view.h>
 
 #include "tests/support/catch.h"
 #include "tests/support/message.h"
@@ -155,4 +157,38 @@ TEST_CASE("an operator without a rule refuses a tensor that requires grad", "[B4
   CHECK(contains(text, "twice"));
   const NoGradGuard no_grad;
   CHECK_THROWS_AS(twice(a), NotImplementedError);  // reaches the kernel
+}
+
+TEST_CASE("an error of an operator says what every operand is", "[S165]") {
+  const auto said = [](auto&& f) {
+    try {
+      f();
+    } catch (const Error& e) {
+      const std::string message = e.what();
+      const auto at = message.find("\n  operands of ");
+      return at == std::string::npos ? "nothing" : message.substr(at + 3);
+    }
+    return std::string("no error");
+  };
+  const Tensor x = zeros({4, 3}).t(), f64 = zeros({2}, float64);
+  CHECK(said([&] { matmul(x, x); }) ==
+        "operands of matmul: a float32[3, 4] on cpu, strides [1, 3]; b float32[3, 4] on cpu, strides [1, 3]");
+  CHECK(said([&] {
+          cat({x, f64, zeros({})}, 0);
+        }) ==
+        "operands of cat: tensors float32[3, 4] on cpu, strides [1, 3]; tensors float64[2] on cpu, strides [1]; "
+        "tensors float32[] on cpu, strides []");
+  CHECK(said([&] { x.view({12}); }) == "operands of view: self float32[3, 4] on cpu, strides [1, 3]");
+  CHECK(said([&] { x.split_with_sizes({5}); }) == "operands of split: self float32[3, 4] on cpu, strides [1, 3]");
+  Tensor out = zeros({7});
+  CHECK(said([&] { add_out(out, x, x); }) ==
+        "operands of add: self float32[3, 4] on cpu, strides [1, 3]; other float32[3, 4] on cpu, strides [1, 3]");
+  Tensor y = zeros({2});
+  CHECK(said([&] { y.add_(x); }) ==
+        "operands of add: self float32[2] on cpu, strides [1]; other float32[3, 4] on cpu, strides [1, 3]");
+  CHECK(said([&] { zeros({2}, int64).add_(0.5); }) ==
+        "operands of add: self int64[2] on cpu, strides [1]; other a number");
+  Tensor leaf = zeros({2});
+  leaf.requires_grad_();
+  CHECK(said([&] { leaf.add_(1); }) == "operands of add: self float32[2] on cpu, strides [1]; other a number");
 }

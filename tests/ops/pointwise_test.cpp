@@ -221,12 +221,12 @@ TEST_CASE("tensors of many dimensions broadcast") {
   }
 }
 
-TEST_CASE("shapes that do not broadcast are refused with both shapes and the dimension", "[S150][S151]") {
+TEST_CASE("shapes that do not broadcast are refused with both shapes and the dimension", "[S150][S151][S165]") {
   CHECK_THROWS_WITH(
       zeros({2, 3}) + zeros({2, 4}),
-      "add: shapes [2, 3] and [2, 4] do not broadcast: dimension 1 of the result would be both 3 and 4 "
-      "(float32[2, 3] on cpu with strides [3, 1] and float32[2, 4] on cpu with strides [4, 1]); sizes must "
-      "be equal or 1, counted from the right");
+      "add: shapes [2, 3] and [2, 4] do not broadcast: dimension 1 of the result would be both 3 and 4; sizes must be "
+      "equal or 1, counted from the right\n  operands of add: self float32[2, 3] on cpu, strides [3, 1]; other "
+      "float32[2, 4] on cpu, strides [4, 1]");
   CHECK_THROWS_AS(zeros({2, 3}) * zeros({3, 2}), ShapeError);
   CHECK_THROWS_AS(where(zeros({2, 3}, bool_), zeros({4}), zeros({3})), ShapeError);
 }

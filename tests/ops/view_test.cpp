@@ -366,6 +366,30 @@ TEST_CASE("flip copies, as strides are never negative", "[S45]") {
     CHECK(flip(tensor({0, 1, 1}, d), 0).to(float32).to_vector<float>() == Floats{1, 1, 0});
 }
 
+TEST_CASE("roll moves entries around the end") {
+  const Tensor x = counted({2, 3});
+  CHECK(values(x.roll(1, 1)) == Floats{2, 0, 1, 5, 3, 4});
+  CHECK(values(x.roll(-1, -1)) == Floats{1, 2, 0, 4, 5, 3});
+  CHECK(values(x.roll(7)) == Floats{5, 0, 1, 2, 3, 4});
+  CHECK(values(x.t().roll({1, 1}, {0, 1})) == Floats{5, 2, 3, 0, 4, 1});
+  CHECK(values(x.roll({1, 1}, {0, 0})) == values(x));
+  CHECK_FALSE(shares(x.roll(0, 0), x));
+  CHECK(zeros({0, 2}).roll(1, 0).sizes() == IntSpan{0, 2});
+  CHECK(counted({}).roll(1).dim() == 0);
+  CHECK_THROWS_AS(x.roll({1, 1}), ShapeError);
+  CHECK_THROWS_AS(x.roll(1, {0, 1}), ShapeError);
+  CHECK_THROWS_AS(x.roll(1, 2), IndexError);
+  Tensor tracked = linspace(0.1, 1.7, 6, {.dtype = float64}).view({3, 2});
+  tracked.requires_grad_();
+  const auto check = [&](const std::function<Tensor(const TensorList&)>& f) {
+    CHECK(autograd::gradcheck(f, {tracked}));
+    CHECK(autograd::gradgradcheck([&](const TensorList& in) { return f(in).square(); }, {tracked}));
+  };
+  check([](const TensorList& in) { return in[0].roll({1, -1}, {0, 1}); });
+  check([](const TensorList& in) { return in[0].flip({0, 1}); });
+  check([](const TensorList& in) { return in[0].repeat({2, 1, 3}); });
+}
+
 TEST_CASE("which views of which layouts are safe, and which copy", "[S73]") {
   const auto plain = [] { return counted({4, 6}); };
   const auto transposed = [] { return counted({6, 4}).t(); };

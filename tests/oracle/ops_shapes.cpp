@@ -16,6 +16,9 @@ void add_shapes(OpTable& t) {
   t.add("repeat", [](const Args& a) { return taper::repeat(a.tensor("input"), a.ints("repeats")); });
   t.add("tile", [](const Args& a) { return taper::tile(a.tensor("input"), a.ints("dims")); });
   t.add("flip", [](const Args& a) { return taper::flip(a.tensor("input"), a.ints("dims")); });
+  t.add("roll", [](const Args& a) {
+    return taper::roll(a.tensor("input"), a.ints("shifts"), a.has("dims") ? a.ints("dims") : taper::IntVec{});
+  });
   t.add("fliplr", [](const Args& a) { return taper::fliplr(a.tensor("input")); });
   t.add("flipud", [](const Args& a) { return taper::flipud(a.tensor("input")); });
 }

@@ -11,6 +11,8 @@ namespace taper {
 /// The caller passed something the operation cannot accept.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
+  /// Adds to the message: what only the caller of the place that found the fault knows.
+  void append(const std::string& more) { std::runtime_error::operator=(std::runtime_error(what() + more)); }
 };
 struct ShapeError : Error {
   using Error::Error;

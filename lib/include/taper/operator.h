@@ -101,11 +101,8 @@ class OpEntry {
          },
          args),
      ...);
-    if (undefined || mixed) [[unlikely]] {
-      TensorList operands;
-      (visit_tensors([&](const Tensor& t) { operands.push_back(t); }, args), ...);
-      check_operands(operands);
-    }
+    if (undefined || mixed) [[unlikely]]
+      check_operands(operands_in(args...));
     return keys - ExcludedKeys::get();
   }
 
@@ -116,8 +113,32 @@ class OpEntry {
     (visit_tensors([&](const Tensor& t) { refuse_if_tracked(t); }, args), ...);
   }
 
+  /// A tensor among the arguments, and the place of its argument.
+  struct Operand {
+    std::size_t argument;
+    Tensor tensor;
+  };
+  template <class... Args>
+  static std::vector<Operand> operands_in(const Args&... args) {
+    std::vector<Operand> all;
+    std::size_t i = 0;
+    ((visit_tensors([&](const Tensor& t) { all.push_back({i, t}); }, args), ++i), ...);
+    return all;
+  }
+  /// Calls f; the message of an error that leaves it also says what every operand is.
+  template <class F, class... Args>
+  decltype(auto) explaining(F&& f, const Args&... args) const {
+    try {
+      return f();
+    } catch (Error& e) {
+      append_operands(e, operands_in(args...));
+      throw;
+    }
+  }
+
   [[noreturn]] void raise_no_kernel(Device device) const;
-  void check_operands(const TensorList& operands) const;
+  void check_operands(const std::vector<Operand>& operands) const;
+  void append_operands(Error& e, const std::vector<Operand>& operands) const;
   void refuse_if_tracked(const Tensor& t) const;
 
  private:
@@ -218,12 +239,16 @@ class StructuredOp<R(Args...)> : public OpEntry {
       : OpEntry(name, arguments, inplace_name), infer_(f), kind_(kind) {}
 
   R operator()(const Args&... args) const {
-    const DispatchKeySet keys = scan(args...);
-    if (keys.has(DispatchKey::Autograd)) {
-      if (record_) return record_(args...);
-      refuse_to_lose_gradients(args...);
-    }
-    return below_autograd(args...);
+    return explaining(
+        [&]() -> R {
+          const DispatchKeySet keys = scan(args...);
+          if (keys.has(DispatchKey::Autograd)) {
+            if (record_) return record_(args...);
+            refuse_to_lose_gradients(args...);
+          }
+          return below_autograd(args...);
+        },
+        args...);
   }
   R below_autograd(const Args&... args) const {
     R out = detail::allocate(infer_(args...));
@@ -233,16 +258,20 @@ class StructuredOp<R(Args...)> : public OpEntry {
 
   /// Overwrites `self`, which is also the first argument.
   Tensor& inplace(Tensor& self, const Args&... args) const requires std::same_as<R, Tensor> {
-    const DispatchKeySet keys = scan(args...);
-    if (keys.has(DispatchKey::Autograd)) {
-      if (record_inplace_) {
-        record_inplace_(self, args...);
-        return self;
-      }
-      refuse_to_lose_gradients(args...);
-    }
-    inplace_below_autograd(self, args...);
-    return self;
+    return explaining(
+        [&]() -> Tensor& {
+          const DispatchKeySet keys = scan(args...);
+          if (keys.has(DispatchKey::Autograd)) {
+            if (record_inplace_) {
+              record_inplace_(self, args...);
+              return self;
+            }
+            refuse_to_lose_gradients(args...);
+          }
+          inplace_below_autograd(self, args...);
+          return self;
+        },
+        args...);
   }
   void inplace_below_autograd(Tensor& self, const Args&... args) const requires std::same_as<R, Tensor> {
     detail::check_destination(inplace_name(), name(), infer_(args...), self);
@@ -251,11 +280,15 @@ class StructuredOp<R(Args...)> : public OpEntry {
 
   /// Writes the result into `out`, which is resized if it has no elements. Not differentiable.
   Tensor& out(Tensor& out, const Args&... args) const requires std::same_as<R, Tensor> {
-    scan(out, args...);
-    refuse_to_lose_gradients_out(out, args...);
-    detail::prepare_out(name(), infer_(args...), out);
-    write(out, name(), args...);
-    return out;
+    return explaining(
+        [&]() -> Tensor& {
+          scan(out, args...);
+          refuse_to_lose_gradients_out(out, args...);
+          detail::prepare_out(name(), infer_(args...), out);
+          write(out, name(), args...);
+          return out;
+        },
+        args...);
   }
 
   /// Runs the kernel into an `out` that exists, as below_autograd does, without counting a write.
@@ -336,12 +369,16 @@ class ViewOp : public OpEntry {
   constexpr ViewOp(const char* name, const char* arguments, Infer* f) : OpEntry(name, arguments, name), infer_(f) {}
 
   Tensor operator()(const Tensor& self, const Args&... args) const {
-    const DispatchKeySet keys = scan(self);
-    if (keys.has(DispatchKey::Autograd)) {
-      if (record_) return record_(self, args...);
-      refuse_to_lose_gradients(self);
-    }
-    return below_autograd(self, args...);
+    return explaining(
+        [&]() -> Tensor {
+          const DispatchKeySet keys = scan(self);
+          if (keys.has(DispatchKey::Autograd)) {
+            if (record_) return record_(self, args...);
+            refuse_to_lose_gradients(self);
+          }
+          return below_autograd(self, args...);
+        },
+        self);
   }
   Tensor below_autograd(const Tensor& self, const Args&... args) const {
     return detail::make_view(self, infer_(self, args...), false);
@@ -367,12 +404,16 @@ class MultiViewOp : public OpEntry {
       : OpEntry(name, arguments, name), infer_(f) {}
 
   TensorList operator()(const Tensor& self, const Args&... args) const {
-    const DispatchKeySet keys = scan(self);
-    if (keys.has(DispatchKey::Autograd)) {
-      if (record_) return record_(self, args...);
-      refuse_to_lose_gradients(self);
-    }
-    return below_autograd(self, args...);
+    return explaining(
+        [&]() -> TensorList {
+          const DispatchKeySet keys = scan(self);
+          if (keys.has(DispatchKey::Autograd)) {
+            if (record_) return record_(self, args...);
+            refuse_to_lose_gradients(self);
+          }
+          return below_autograd(self, args...);
+        },
+        self);
   }
   TensorList below_autograd(const Tensor& self, const Args&... args) const {
     TensorList out;

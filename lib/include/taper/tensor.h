@@ -199,6 +199,14 @@ class Tensor {
   Tensor& squeeze_(std::int64_t dim);
   Tensor& unsqueeze_(std::int64_t dim);
 
+  // The elements in other places: <taper/ops/rearrange.h>
+  Tensor repeat(IntSpan repeats) const;
+  Tensor tile(IntSpan repeats) const;
+  Tensor flip(IntSpan dims) const;
+  Tensor fliplr() const;
+  Tensor flipud() const;
+  Tensor roll(IntSpan shifts, IntSpan dims = {}) const;
+
   // Indexing: <taper/ops/index.h>
   Tensor index(std::initializer_list<TensorIndex> indices) const;
   Tensor index(const std::vector<TensorIndex>& indices) const;

@@ -5,7 +5,9 @@
 #include <taper/autograd/hooks.h>
 #include <taper/factory.h>
 #include <taper/grad_mode.h>
+#include <taper/layout_copies.h>
 #include <taper/memory_format.h>
+#include <taper/memory_report.h>
 #include <taper/nn/activation.h>
 #include <taper/nn/batchnorm.h>
 #include <taper/nn/checkpoint.h>
@@ -34,6 +36,7 @@
 #include <taper/ops/norm.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/pool.h>
+#include <taper/ops/rearrange.h>
 #include <taper/ops/reduce.h>
 #include <taper/ops/softmax.h>
 #include <taper/ops/view.h>

@@ -14,6 +14,9 @@ Tensor tile(const Tensor& self, IntSpan repeats);
 Tensor flip(const Tensor& self, IntSpan dims);
 Tensor fliplr(const Tensor& self);
 Tensor flipud(const Tensor& self);
+/// Moves every entry by shifts[i] places along dims[i]; what falls off the end comes in at the front. Without dims, of
+/// the elements in reading order: roll(x, 1).
+Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims = {});
 
 namespace ops {
 extern StructuredOp<Tensor(Tensor, IntSpan)> flip;
