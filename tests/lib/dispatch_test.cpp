@@ -118,7 +118,7 @@ TEST_CASE("an out-of-tree backend brings memory and kernels of its own", "[S146]
 
 TEST_CASE("operands on different devices are refused before anything is computed", "[S165][P7]") {
   const Tensor a = ones({2}), m = ones({2}, float32, meta);
-  const auto text = message_of<DeviceError>([&] { (void)a.add(m); });
+  const auto text = full_message_of<DeviceError>([&] { (void)a.add(m); });
   CHECK(contains(text, "add"));
   CHECK(contains(text, "'other'"));
   CHECK(contains(text, "float32[2] on cpu"));
@@ -161,14 +161,9 @@ TEST_CASE("an operator without a rule refuses a tensor that requires grad", "[B4
 
 TEST_CASE("an error of an operator says what every operand is", "[S165]") {
   const auto said = [](auto&& f) {
-    try {
-      f();
-    } catch (const Error& e) {
-      const std::string message = e.what();
-      const auto at = message.find("\n  operands of ");
-      return at == std::string::npos ? "nothing" : message.substr(at + 3);
-    }
-    return std::string("no error");
+    const std::string message = full_message_of<Error>(f);
+    const auto at = message.find("\n  operands of ");
+    return at == std::string::npos ? "nothing" : message.substr(at + 3);
   };
   const Tensor x = zeros({4, 3}).t(), f64 = zeros({2}, float64);
   CHECK(said([&] { matmul(x, x); }) ==
@@ -179,16 +174,16 @@ TEST_CASE("an error of an operator says what every operand is", "[S165]") {
         "operands of cat: tensors float32[3, 4] on cpu, strides [1, 3]; tensors float64[2] on cpu, strides [1]; "
         "tensors float32[] on cpu, strides []");
   CHECK(said([&] { x.view({12}); }) == "operands of view: self float32[3, 4] on cpu, strides [1, 3]");
-  CHECK(said([&] { x.split_with_sizes({5}); }) == "operands of split: self float32[3, 4] on cpu, strides [1, 3]");
+  CHECK(said([&] { x.split_with_sizes({5}); }) ==
+        "operands of split_with_sizes: self float32[3, 4] on cpu, strides [1, 3]");
   Tensor out = zeros({7});
   CHECK(said([&] { add_out(out, x, x); }) ==
         "operands of add: self float32[3, 4] on cpu, strides [1, 3]; other float32[3, 4] on cpu, strides [1, 3]");
   Tensor y = zeros({2});
   CHECK(said([&] { y.add_(x); }) ==
         "operands of add: self float32[2] on cpu, strides [1]; other float32[3, 4] on cpu, strides [1, 3]");
-  CHECK(said([&] { zeros({2}, int64).add_(0.5); }) ==
-        "operands of add: self int64[2] on cpu, strides [1]; other a number");
+  CHECK(said([&] { zeros({2}, int64).add_(0.5); }) == "operands of add: self int64[2] on cpu, strides [1]");
   Tensor leaf = zeros({2});
   leaf.requires_grad_();
-  CHECK(said([&] { leaf.add_(1); }) == "operands of add: self float32[2] on cpu, strides [1]; other a number");
+  CHECK(said([&] { leaf.add_(1); }) == "operands of add: self float32[2] on cpu, strides [1]");
 }

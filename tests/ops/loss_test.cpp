@@ -11,6 +11,7 @@
 #include <limits>
 
 #include "tests/support/catch.h"
+#include "tests/support/message.h"
 
 using namespace taper;
 
@@ -30,16 +31,6 @@ Tensor indices(IntSpan sizes, std::int64_t classes) {
   return t.reshape(sizes);
 }
 std::vector<double> elements(const Tensor& t) { return t.detach().to(float64).to_vector<double>(); }
-
-template <class E, class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
 
 void check_near(const Tensor& got, std::vector<double> want, double tolerance = 1e-6) {
   const std::vector<double> v = elements(got);

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "tests/support/catch.h"
+#include "tests/support/message.h"
 
 using namespace taper;
 
@@ -24,16 +25,6 @@ Tensor leaf(IntSpan sizes, double phase = 0) { return wave(sizes, float64, phase
 
 using Values = std::vector<double>;
 Values values(const Tensor& t) { return t.to(float64).to_vector<double>(); }
-
-template <class E, class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
 
 /// The product by its definition, from the broadcast operands' elements.
 Tensor by_definition(const Tensor& a, const Tensor& b) { return a.unsqueeze(-1).mul(b.unsqueeze(-3)).sum(-2); }

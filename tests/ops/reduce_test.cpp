@@ -11,6 +11,7 @@
 
 #include "kernels/thread_count.h"
 #include "tests/support/catch.h"
+#include "tests/support/message.h"
 
 using namespace taper;
 
@@ -28,17 +29,6 @@ Tensor counting(IntSpan sizes, DType dtype = float64) {
 }
 std::vector<double> values(const Tensor& t) { return t.to(float64).to_vector<double>(); }
 using Values = std::vector<double>;
-/// The message of the error that f throws.
-template <class E, class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-
 }  // namespace
 
 TEST_CASE("sum adds over everything, over dimensions, and keeps them on demand") {

@@ -3,20 +3,25 @@
 
 #include "tests/support/catch.h"
 
-/// The message of the E that f() throws, without the line about the operands that every operator adds; fails the test
-/// if it throws nothing or something else.
+/// The message of the E that f() throws; fails the test if it throws nothing or something else.
 template <class E, class F>
-std::string message_of(F&& f) {
+std::string full_message_of(F&& f) {
   try {
     f();
   } catch (const E& e) {
-    const std::string message = e.what();
-    return message.substr(0, message.find("\n  operands of "));
+    return e.what();
   } catch (const std::exception& e) {
     FAIL("threw another exception: " << e.what());
   }
   FAIL("threw nothing");
   return {};
+}
+
+/// The same without the line about the operands that every operator adds.
+template <class E, class F>
+std::string message_of(F&& f) {
+  const std::string message = full_message_of<E>(f);
+  return message.substr(0, message.find("\n  operands of "));
 }
 
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
