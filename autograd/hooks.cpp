@@ -3,6 +3,8 @@
 
 #include <mutex>
 
+#include "packed_tensor.h"
+
 namespace taper {
 namespace {
 
@@ -22,6 +24,9 @@ void check_replacement(const Node& node, const Tensor& replaced, const TensorSpe
 
 }  // namespace
 
+NodeHooks::NodeHooks() = default;
+NodeHooks::~NodeHooks() = default;
+
 std::uint64_t NodeHooks::next_id() {
   static constinit std::atomic<std::uint64_t> ids{0};
   return ++ids;
@@ -37,7 +42,7 @@ void NodeHooks::remove(std::uint64_t id) {
 }
 
 void NodeHooks::release_resources() noexcept {
-  tensor_.clear(), before_.clear(), after_.clear(), accumulated_.clear(), retained_.clear();
+  tensor_.clear(), before_.clear(), after_.clear(), accumulated_.clear(), retained_.clear(), packed.clear();
 }
 
 void NodeHooks::see_gradients(const Node& node, Gradients& grads) const {

@@ -2,6 +2,8 @@
 #include <taper/autograd/hooks.h>
 #include <taper/autograd/node.h>
 
+#include "packed_tensor.h"
+
 namespace taper {
 namespace {
 
@@ -21,11 +23,14 @@ void Node::connect_one(const Tensor& t) { edges_.push_back(t.defined() ? gradien
 
 void Node::release_saved() noexcept {
   for (Saved* s = saved_; s; s = s->next_) {
-    if (!s->alias_.defined()) continue;
+    if (!s->defined()) continue;
     s->alias_ = {};
     s->edge_ = {};
+    s->packed_ = false;
     s->released_ = true;
   }
+  if (hooks_) [[unlikely]]
+    hooks_->packed.clear();
 }
 
 const IntrusivePtr<NodeHooks>& Node::ensure_hooks() {

@@ -1,4 +1,7 @@
 #include <taper/autograd/autograd_meta.h>
+#include <taper/autograd/hooks.h>
+
+#include "packed_tensor.h"
 
 namespace taper {
 
@@ -6,29 +9,59 @@ void Saved::operator=(const Tensor& input) {
   alias_ = input.detach();
   edge_ = gradient_edge(input);
   version_ = input.version();
+  if (autograd::SavedTensorHooks::active()) [[unlikely]]
+    pack();
 }
 
 void Saved::keep_output(const Tensor& output) {
   alias_ = output.detach();
   version_ = output.version();
   const AutogradMeta* m = meta_of(output);
-  if (!m || !m->grad_fn) return;  // indices and masks have no history to come back with
-  is_output_ = true;
-  // After a write through a view the owner is inside the wrapper, as its only output.
-  slot_ = owner_->num_outputs() == 1 ? 0 : m->slot;
+  if (m && m->grad_fn) {  // indices and masks have no history to come back with
+    is_output_ = true;
+    // After a write through a view the owner is inside the wrapper, as its only output.
+    slot_ = owner_->num_outputs() == 1 ? 0 : m->slot;
+  }
+  if (autograd::SavedTensorHooks::active()) [[unlikely]]
+    pack();
 }
 
 Tensor Saved::get() const {
   if (!alias_.defined()) [[unlikely]] {
     if (released_) raise_freed();
-    return {};
+    return packed_ ? with_own_history(unpacked()) : Tensor();
   }
   if (alias_.version() != version_) [[unlikely]]
-    raise_conflict();
-  if (!GradMode::is_enabled()) return alias_;
+    raise_conflict(alias_, version_);
+  return with_own_history(alias_);
+}
+
+Tensor Saved::with_own_history(const Tensor& alias) const {
+  if (!GradMode::is_enabled()) return alias;
   // A recorded backward pass must see where the value came from.
   const Edge edge = is_output_ ? Edge{IntrusivePtr<Node>(owner_), slot_} : edge_;
-  return edge ? with_history(alias_.detach(), edge) : alias_;
+  return edge ? with_history(alias.detach(), edge) : alias;
+}
+
+void Saved::pack() {
+  owner_->ensure_hooks()->packed.emplace_back(this, alias_);
+  packed_ = true;
+  check<AutogradError>(alias_.version() == version_, "saved tensor hooks of ", owner_->name(),
+                       ": the pack hook wrote to '", what_, "' (", alias_.spec(),
+                       "), which the program still uses; write to a clone()");
+  alias_ = {};
+}
+
+Tensor Saved::unpacked() const {
+  const auto& packed = owner_->hooks()->packed;
+  std::size_t at = packed.size() - 1;  // the last, if it was saved twice
+  while (packed[at].saved() != this) --at;
+  const autograd::Unpacked got = packed[at].unpack(owner_->name());
+  // Hooks that keep the memory itself must not lose the check of its version.
+  const bool same_memory = got.value.storage()->id() == packed[at].storage_id();
+  const std::uint32_t version = got.version.value_or(same_memory ? version_ : got.value.version());
+  if (got.value.version() != version) raise_conflict(got.value, version);
+  return got.value.detach();
 }
 
 void Saved::raise_freed() const {
@@ -37,20 +70,20 @@ void Saved::raise_freed() const {
                        "graph again: y.backward({}, /*retain_graph=*/true)");
 }
 
-void Saved::raise_conflict() const {
-  const StorageImpl& memory = *alias_.storage();
+void Saved::raise_conflict(const Tensor& alias, std::uint32_t version) const {
+  const StorageImpl& memory = *alias.storage();
   const char* writer = memory.last_writer();
   std::string message;
   const auto say = [&](const auto&... parts) { (append_to(message, parts), ...); };
-  say("backward of ", owner_->name(), " needs '", what_, "' (", alias_.spec(),
-      ") as the forward pass left it, at version ", version_, ", but ", writer ? writer : "a write",
+  say("backward of ", owner_->name(), " needs '", what_, "' (", alias.spec(),
+      ") as the forward pass left it, at version ", version, ", but ", writer ? writer : "a write",
       "() changed its memory, now at version ", memory.version(),
       "; use the form without the underscore, or clone() before writing");
   InplaceConflictError error(message);
   error.saved_by = owner_->name();
   error.saved_as = what_;
   error.modified_by = writer ? writer : "";
-  error.saved_version = version_;
+  error.saved_version = version;
   error.current_version = memory.version();
   throw error;
 }

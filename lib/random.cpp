@@ -42,10 +42,18 @@ void Generator::set_state(RandomStream state) {
   stream_ = state.stream;
 }
 
+namespace {
+constinit thread_local Generator* generator_of_thread = nullptr;
+}  // namespace
+
 Generator& default_generator() noexcept {
   static Generator generator;
-  return generator;
+  return generator_of_thread ? *generator_of_thread : generator;
 }
+
+DefaultGeneratorGuard::DefaultGeneratorGuard(Generator& generator) noexcept
+    : before_(std::exchange(generator_of_thread, &generator)) {}
+DefaultGeneratorGuard::~DefaultGeneratorGuard() { generator_of_thread = before_; }
 
 void manual_seed(std::uint64_t seed) noexcept { default_generator().manual_seed(seed); }
 

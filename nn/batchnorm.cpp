@@ -3,6 +3,7 @@
 #include <taper/nn/batchnorm.h>
 #include <taper/nn/init.h>
 #include <taper/ops/norm.h>
+#include <taper/recomputation.h>
 
 #include "fan_init.h"
 
@@ -41,6 +42,7 @@ Tensor BatchNorm::forward(const Tensor& x) {
   // The mean over n batches gives the n-th the share 1 / n.
   const double share = options_.momentum ? *options_.momentum : 1 / (num_batches_tracked.item<double>() + 1);
   Tensor y = batch_norm(x, weight, bias, running_mean, running_var, true, share, options_.eps);
+  if (Recomputation::is_active()) return y;  // the first computation has counted this batch
   const NoGradGuard no_grad;
   num_batches_tracked.add_(1);
   return y;

@@ -1,5 +1,6 @@
 #include <taper/operator.h>
 #include <taper/ops/norm.h>
+#include <taper/recomputation.h>
 
 namespace taper {
 namespace {
@@ -79,6 +80,7 @@ constinit StructuredOp<std::array<Tensor, 3>(Tensor, Tensor, std::optional<Tenso
 
 Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& running_mean,
                   const Tensor& running_var, bool training, double momentum, double eps) {
+  if (Recomputation::is_active()) momentum = 0;  // the first computation has moved them
   return ops::batch_norm(x, optional(weight), optional(bias), optional(running_mean), optional(running_var),
                          {training, momentum, eps})[0];
 }

@@ -44,6 +44,18 @@ class Generator {
 
 /// The generator of every call that is not given one.
 Generator& default_generator() noexcept;
+/// While one exists, default_generator() is another on this thread: how a computation is run a second time with the
+/// same random numbers, unseen by anybody else.
+class DefaultGeneratorGuard {
+ public:
+  explicit DefaultGeneratorGuard(Generator& generator) noexcept;
+  ~DefaultGeneratorGuard();
+  DefaultGeneratorGuard(const DefaultGeneratorGuard&) = delete;
+  DefaultGeneratorGuard& operator=(const DefaultGeneratorGuard&) = delete;
+
+ private:
+  Generator* before_;
+};
 /// Seeds default_generator().
 void manual_seed(std::uint64_t seed) noexcept;
 

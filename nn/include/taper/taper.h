@@ -1,8 +1,10 @@
 #pragma once
 // All of Taper, for programs that use it. What authors of operators and kernels need besides is in <taper/operator.h>
 // and <taper/autograd/record.h>.
+#include <taper/autograd/checkpoint.h>
 #include <taper/autograd/engine.h>
 #include <taper/autograd/hooks.h>
+#include <taper/autograd/saved_tensor_hooks.h>
 #include <taper/factory.h>
 #include <taper/grad_mode.h>
 #include <taper/layout_copies.h>
@@ -42,5 +44,6 @@
 #include <taper/ops/view.h>
 #include <taper/parallel.h>
 #include <taper/random.h>
+#include <taper/recomputation.h>
 #include <taper/serialize.h>
 #include <taper/tensor.h>

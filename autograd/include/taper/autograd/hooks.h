@@ -10,6 +10,10 @@
 
 namespace taper {
 
+namespace autograd {
+class PackedTensor;
+}
+
 /// Sees the gradient of a tensor, summed over all its uses; may return another in its place, or nothing to keep it.
 using TensorHook = Callback<Tensor(const Tensor& grad)>;
 /// Runs after a leaf's grad() has been updated, recording off unless create_graph: the place to step an optimizer and
@@ -23,6 +27,9 @@ using NodePostHook = Callback<Gradients(const Gradients& grad_inputs, const Grad
 /// What hangs on one node.
 class NodeHooks : public RefCounted {
  public:
+  NodeHooks();
+  ~NodeHooks() override;
+
   /// Each returns the entry's id.
   std::uint64_t add(std::uint32_t slot, TensorHook hook) { return add_to(tensor_, slot, std::move(hook)); }
   std::uint64_t add(PostAccumulateGradHook hook) { return add_to(accumulated_, 0, std::move(hook)); }
@@ -40,6 +47,9 @@ class NodeHooks : public RefCounted {
   Gradients apply(Node& node, Gradients grads) const;
   /// Step 4.
   void see_accumulated(const Tensor& leaf) const;
+
+  /// Saved tensors of the node that went through SavedTensorHooks.
+  std::vector<autograd::PackedTensor> packed;
 
  private:
   template <class F>

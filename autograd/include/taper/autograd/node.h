@@ -34,7 +34,7 @@ class Saved {
   void operator=(const Tensor& input);
   /// Saves a result of the owner itself, after set_history.
   void keep_output(const Tensor& output);
-  bool defined() const { return alias_.defined(); }
+  bool defined() const { return alias_.defined() || packed_; }
   /// The tensor as it was saved. Throws InplaceConflictError if its memory was written since, AutogradError if an
   /// earlier backward pass freed it.
   Tensor get() const;
@@ -42,8 +42,12 @@ class Saved {
 
  private:
   friend class Node;
+  void pack();
+  Tensor unpacked() const;
+  /// As a value of the graph, if the backward pass is recorded.
+  Tensor with_own_history(const Tensor& alias) const;
   [[noreturn]] void raise_freed() const;
-  [[noreturn]] void raise_conflict() const;
+  [[noreturn]] void raise_conflict(const Tensor& alias, std::uint32_t version) const;
 
   Node* owner_;
   const char* what_;  // the argument's name, for messages
@@ -52,6 +56,7 @@ class Saved {
   Edge edge_;         // empty for outputs, whose history is the owner
   std::uint32_t version_ = 0, slot_ = 0;
   bool is_output_ = false;
+  bool packed_ = false;  // by SavedTensorHooks: alias_ is then undefined, the value hangs on the owner
   bool released_ = false;
 };
 

@@ -11,8 +11,9 @@ namespace taper {
 /// x [n, c, ...], float32 or float64; weight, bias, running_mean and running_var [c] of its dtype, or undefined; y like
 /// x, channels-last in memory if x is. In training, mean and (biased) var are the batch's, over all dimensions but c,
 /// and the running statistics move towards them: running = (1 - momentum) running + momentum batch, with the unbiased
-/// variance. Unless momentum is 0, this counts as a write of running_mean and running_var. Otherwise mean and var are
-/// the running ones, which must be there. Differentiable in x, weight and bias, twice too.
+/// variance. Unless momentum is 0, this counts as a write of running_mean and running_var; within a Recomputation they
+/// stay as they are. Otherwise mean and var are the running ones, which must be there. Differentiable in x, weight and
+/// bias, twice too.
 /// Throws ShapeError if shapes do not fit, ValueError in training if there is one value per channel, whose variance is
 /// 0.
 /// Ioffe, Szegedy 2015, "Batch Normalization: Accelerating Deep Network Training by Reducing Internal Covariate Shift".

@@ -1,0 +1,241 @@
+// Activation checkpointing: forget, and compute again.
+#include <taper/allocator.h>
+#include <taper/taper.h>
+
+#include "tests/support/catch.h"
+#include "tests/support/message.h"
+#include "tests/support/values.h"
+
+using namespace taper;
+using autograd::checkpoint;
+
+namespace {
+Tensor leaf(std::initializer_list<TensorData> v) { return tensor(v, {.dtype = float64, .requires_grad = true}); }
+}  // namespace
+
+TEST_CASE("a checkpointed region gives the same values and gradients, also to what it captured") {
+  Tensor x = leaf({1, 2, 3}), w = leaf({0.5, 1, 2});
+  int calls = 0;
+  const auto fn = [&](const Tensor& t) {
+    ++calls;
+    return (t * w).exp().square() * t;
+  };
+  fn(x).sum().backward();
+  const Tensor gx = x.grad(), gw = w.grad();
+  x.zero_grad(), w.zero_grad();
+  calls = 0;
+
+  Tensor y = checkpoint(fn, x);
+  CHECK(calls == 1);
+  y.sum().backward();
+  CHECK(calls == 2);
+  CHECK(values(x.grad()) == values(gx));
+  CHECK(values(w.grad()) == values(gw));
+}
+
+TEST_CASE("inputs need not require grad, and outputs may be several") {
+  Tensor x = tensor({1, 2}, float64), w = leaf({3, 4});
+  const TensorList out = checkpoint(
+      [&](const TensorList& in) {
+        return TensorList{(in[0] * w).exp(), in[0] * in[0], in[1].defined() ? in[1] : w * w};
+      },
+      {x, Tensor()});
+  CHECK(out.size() == 3);
+  CHECK_FALSE(out[1].requires_grad());
+  (out[0].log().sum() + out[2].sum()).backward();
+  CHECK(values(w.grad())[0] == Approx(1 + 6));
+  CHECK(values(w.grad())[1] == Approx(2 + 8));
+}
+
+TEST_CASE("a region keeps its inputs only, until the backward pass needs the rest") {
+  const std::int64_t n = 100'000;
+  Tensor x = ones({n}, {.requires_grad = true});
+  const auto fn = [](const Tensor& t) { return t.exp().sin().exp().cos().exp().sum(); };
+  const auto live = [] { return memory_stats().allocated_bytes; };
+  const auto before = live();
+  Tensor plain = fn(x);
+  const auto kept_plain = live() - before;
+  plain = {};
+  Tensor y = checkpoint(fn, x);
+  const auto kept = live() - before;
+  CHECK(kept_plain >= 3 * 4 * n);
+  CHECK(kept < 4 * n);
+  y.backward();
+  y = {};
+  x.zero_grad();
+  CHECK(live() <= before + 1024);
+}
+
+TEST_CASE("the second call draws the random numbers of the first, and nobody else notices") {
+  Tensor x = ones({1000}, {.dtype = float64, .requires_grad = true});
+  manual_seed(7);
+  Tensor y = checkpoint([](const Tensor& t) { return dropout(t * t, 0.5) * t; }, x);
+  const Tensor mask = (y.detach() != 0).to(float64);
+  const RandomStream after = default_generator().state();
+  rand({10});
+  const RandomStream then = default_generator().state();
+  y.sum().backward();
+  CHECK(values(x.grad()) == values(mask * 6));
+  CHECK(default_generator().state().stream == then.stream);
+  CHECK(after.stream + 1 == then.stream);
+}
+
+TEST_CASE("batch norm counts and averages once") {
+  nn::BatchNorm1d plain(3), again(3);
+  const Tensor data = randn({8, 3});
+  Tensor x = data.clone().requires_grad_(), z = data.clone().requires_grad_();
+  plain(x).square().sum().backward();
+  Tensor y = checkpoint([&](const Tensor& t) { return again(t).square(); }, z);
+  const Tensor mean = again.running_mean.clone();
+  y.sum().backward();
+  CHECK(again.num_batches_tracked.item<int>() == 1);
+  CHECK(values(again.running_mean) == values(mean));
+  CHECK(values(again.running_mean) == values(plain.running_mean));
+  CHECK(values(again.running_var) == values(plain.running_var));
+  CHECK(values(z.grad()) == values(x.grad()));
+  CHECK(values(again.weight.grad()) == values(plain.weight.grad()));
+}
+
+TEST_CASE("regions nest") {
+  Tensor x = leaf({0.1, 0.2}), w = leaf({1.5, 2.5});
+  int outer = 0, inner = 0;
+  const auto inside = [&](const Tensor& t) {
+    ++inner;
+    return (t * w).exp().sin();
+  };
+  const auto run = [&](const auto& part) {
+    return [&](const Tensor& t) {
+      ++outer;
+      Tensor h = (t * t).exp();
+      h = part(h) * h;
+      return part(h.cos()) * w;
+    };
+  };
+  run(inside)(x).sum().backward();
+  const Tensor gx = x.grad(), gw = w.grad();
+  x.zero_grad(), w.zero_grad();
+  outer = inner = 0;
+  const auto before = live_nodes();
+  {
+    const auto part = [&](const Tensor& t) { return checkpoint(inside, t); };
+    Tensor y = checkpoint(run(part), x);
+    CHECK(outer == 1);
+    y.sum().backward();
+    CHECK(outer == 2);
+    CHECK(inner == 6);  // twice each in both calls of the outer region, and once more for its own backward pass
+    CHECK(values(x.grad()) == values(gx));
+    CHECK(values(w.grad()) == values(gw));
+  }
+  CHECK(live_nodes() == before);
+}
+
+TEST_CASE("a graph with regions can be kept, and differentiated twice") {
+  Tensor x = leaf({2, 3});
+  const auto cube = [](const Tensor& t) { return t * t * t; };
+  Tensor y = checkpoint(cube, x).sum();
+  y.backward({}, true);
+  y.backward({}, true);
+  CHECK(values(x.grad()) == Values{24, 54});
+  Tensor g = autograd::grad({y}, {x}, {}, {.create_graph = true})[0];
+  CHECK(values(g) == Values{12, 27});
+  CHECK(values(autograd::grad({g.sum()}, {x})[0]) == Values{12, 18});
+}
+
+TEST_CASE("a second call that differs is an error, never another gradient") {
+  Tensor x = leaf({1, 2, 3, 4});
+  int call = 0;
+  const auto message = [&](auto fn) {
+    call = 0;
+    Tensor y = checkpoint(fn, x).sum();
+    std::string text = message_of<AutogradError>([&] { y.backward({}, true); });
+    CHECK(message_of<AutogradError>([&] { y.backward(); }) == text);  // nothing half done is used
+    CHECK_FALSE(x.grad().defined());
+    return text;
+  };
+  CHECK(message([&](const Tensor& t) { return t.narrow(0, 0, ++call == 1 ? 4 : 2).exp(); }) ==
+        "checkpoint: called again in the backward pass, fn does other work than the first time: as tensor number 0 it "
+        "saved float64[4] on cpu, now float64[2] on cpu; fn must depend on nothing that changes but its inputs and "
+        "default_generator()");
+  CHECK(contains(message([&](const Tensor& t) { return ++call == 1 ? t.exp().exp() : t.exp(); }),
+                 "saved float64[4] on cpu, now nothing"));
+  CHECK(contains(message([&](const Tensor& t) { return ++call == 1 ? t.exp() : t.exp().exp(); }),
+                 "saved nothing, now float64[4] on cpu"));
+}
+
+TEST_CASE("writes to an input or to a saved value are found in regions too", "[B4]") {
+  Tensor x = leaf({1, 2});
+  Tensor h = x * 1;
+  Tensor y = checkpoint([](const Tensor& t) { return t.exp(); }, h);
+  h.detach().zero_();
+  CHECK(contains(message_of<InplaceConflictError>([&] { y.sum().backward(); }), "inputs[0]"));
+
+  Tensor z = checkpoint(
+      [](const Tensor& t) {
+        Tensor e = t.exp();
+        Tensor out = e * 2;
+        e.zero_();
+        return out;
+      },
+      x);
+  const auto text = message_of<InplaceConflictError>([&] { z.sum().backward(); });
+  CHECK(contains(text, "backward of exp"));
+  CHECK(contains(text, "zero_"));
+}
+
+TEST_CASE("an exception in a region passes through and leaves everything as it was") {
+  Tensor x = leaf({1, 2});
+  int calls = 0;
+  const auto fn = [&](const Tensor& t) {
+    if (++calls != 1) throw 7;
+    return t.exp();
+  };
+  Tensor y = checkpoint(fn, x);
+  CHECK_THROWS_AS(y.sum().backward(), int);
+  CHECK_THROWS_AS(checkpoint(fn, x), int);
+  CHECK(autograd::SavedTensorHooks::active() == nullptr);
+  CHECK_FALSE(Recomputation::is_active());
+  CHECK(GradMode::is_enabled());
+}
+
+TEST_CASE("without recording a region is a plain call") {
+  Tensor x = leaf({1, 2});
+  const NoGradGuard no_grad;
+  int calls = 0;
+  Tensor y = checkpoint(
+      [&](const Tensor& t) {
+        ++calls;
+        CHECK_FALSE(GradMode::is_enabled());
+        return t * 2;
+      },
+      x);
+  CHECK_FALSE(y.requires_grad());
+  CHECK(calls == 1);
+}
+
+TEST_CASE("a region may write in place to what it made itself") {
+  Tensor x = leaf({1, 2});
+  Tensor y = checkpoint(
+      [](const Tensor& t) {
+        Tensor h = t * t;
+        h.narrow(0, 0, 1).mul_(10);
+        h.exp_();
+        return h.log();
+      },
+      x);
+  y.sum().backward();
+  CHECK(values(x.grad())[0] == Approx(20));
+  CHECK(values(x.grad())[1] == Approx(4));
+}
+
+TEST_CASE("a long chain of regions is freed without deep recursion", "[B82]") {
+  const auto before = live_nodes();
+  {
+    Tensor x = leaf({1});
+    Tensor y = x;
+    for (int i = 0; i < 20'000; ++i) y = checkpoint([](const Tensor& t) { return (t * t).sqrt(); }, y);
+    y.backward();
+    CHECK(values(x.grad())[0] == Approx(1));
+    for (int i = 0; i < 20'000; ++i) y = checkpoint([](const Tensor& t) { return (t * t).sqrt(); }, y);
+  }
+  CHECK(live_nodes() == before);
+}
