@@ -145,7 +145,7 @@ void ensure_rules() {
     detail::requires_grad_hook = [](const Tensor& t) { return t.requires_grad(); };
     detail::describe_gradient_hook = [](const Tensor& t) -> std::string {
       if (const auto fn = t.grad_fn()) return std::string(", grad_fn=<") + fn->name() + ">";
-      return t.requires_grad() ? ", requires_grad=true" : "";
+      return t.requires_grad() ? ", requires_grad=True" : "";
     };
     install_rules();
   });

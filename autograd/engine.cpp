@@ -108,8 +108,11 @@ class BackwardPass {
       check<ValueError>(roots[i].defined(), op_, ": tensor ", std::int64_t(i), " is undefined");
       Edge edge = gradient_edge(roots[i]);
       check<AutogradError>(bool(edge), op_, ": tensor ", std::int64_t(i), " (", roots[i].spec(),
-                           ") does not depend on any tensor that requires grad, so it has no gradient; call "
-                           "requires_grad_() on a leaf before computing it");
+                           ") does not depend on any tensor that requires grad, so it has no gradient; ",
+                           GradMode::is_enabled()
+                               ? "call requires_grad_() on a leaf before computing it"
+                               : "nothing is recorded here, in a hook or under a NoGradGuard: compute it under "
+                                 "GradModeGuard on(true)");
       root_grads_.push_back(start(roots[i], i < root_grads.size() ? root_grads[i] : Tensor(), std::int64_t(i)));
       roots_.push_back(std::move(edge));
     }
@@ -150,8 +153,9 @@ class BackwardPass {
   /// The gradient a root starts from.
   Tensor start(const Tensor& root, Tensor g, std::int64_t i) const {
     if (!g.defined()) {
-      check<AutogradError>(root.numel() == 1, op_, ": tensor ", i, " (", root.spec(),
-                           ") has more than one element and so needs a gradient to start from; pass one, or reduce it "
+      check<AutogradError>(root.numel() == 1, op_, ": tensor ", i, " (", root.spec(), ") has ",
+                           root.numel() == 0 ? "no elements" : "more than one element",
+                           " and so needs a gradient to start from; pass one, or reduce it "
                            "first: y.sum().backward()");
       return ones(root.sizes(), TensorOptions{root.dtype(), root.device()});
     }

@@ -33,7 +33,7 @@ int train(const Options& options) {
 
   Mlp model;
   optim::Adam optimizer(model.parameters(), {.lr = options.lr});
-  optim::StepLR scheduler(optimizer, 1, options.gamma);  // a smaller step after each epoch
+  optim::StepLR scheduler(optimizer, 3, options.gamma);  // smaller steps after every third epoch
   data::DataLoader loader(data::TensorDataset(train_set.images, train_set.labels),
                           {.batch_size = options.batch_size,
                            .shuffle = true,

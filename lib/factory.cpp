@@ -98,6 +98,7 @@ Tensor ones(IntSpan sizes, const TensorOptions& o) {
 }
 Tensor full(IntSpan sizes, Scalar value, const TensorOptions& o) {
   const DType dtype = dtype_or(o, default_dtype_of(value));
+  check_fits("full", value, dtype);
   return finish(filled(allocate("full", checked_contiguous("full", sizes), dtype, o.device), value), o);
 }
 
@@ -219,6 +220,7 @@ Tensor tensor(const TensorData& data, const TensorOptions& o) {
   data.flatten(values);
   if (values.empty() || kind == DType::float64) kind = float32;
   const DType dtype = dtype_or(o, kind);
+  for (const Scalar& value : values) check_fits("tensor", value, dtype);
   return computed(sizes, dtype, o, [&](Tensor& t) {
     dispatch_all(dtype, [&]<class T>(Type<T>) {
       T* p = static_cast<T*>(t.impl()->data());

@@ -66,6 +66,7 @@ class Printer {
   }
 
   std::string number(double v) const {
+    if (std::isnan(v)) return "nan";  // whatever its sign
     if (scientific_) return fmt::format("{:.4e}", v);
     if (!all_whole_) return fmt::format("{:.4f}", v);
     return fmt::format("{:.0f}{}", v, std::isfinite(v) ? "." : "");

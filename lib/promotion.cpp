@@ -81,4 +81,10 @@ Device common_device(const Tensor& a, const Tensor& b) {
   return a_is_number ? b.device() : a.device();
 }
 
+void check_fits(const char* op, const Scalar& value, DType dtype) {
+  const bool fits = dispatch_all(dtype, [&]<class T>(Type<T>) { return value.fits<T>(); });
+  check<ValueError>(fits, op, ": ", value, " cannot be stored in ", dtype,
+                    "; choose a dtype that holds it, such as taper::", value.is_floating() ? "float64" : "int64");
+}
+
 }  // namespace taper

@@ -17,6 +17,26 @@ void Tensor::raise_undefined() {
       "taper::zeros({2, 3})");
 }
 
+void Tensor::raise_out_of_range(const Scalar& value) {
+  raise<ValueError>("item: the type asked for cannot hold ", value, "; ask for item<double>() or item<std::int64_t>()");
+}
+
+void Tensor::operator=(const Tensor& src) && {
+  check_seen_by_others();
+  copy_(src);
+}
+
+void Tensor::operator=(Scalar value) && {
+  check_seen_by_others();
+  fill_(value);
+}
+
+void Tensor::check_seen_by_others() const {
+  check<ValueError>(get().use_count() > 1 || get().base() || get().storage()->use_count() > 1,
+                    "assignment to a temporary, ", spec(),
+                    ", which nothing else sees: the values would be lost; write through x.index_put_({index}, value)");
+}
+
 std::size_t Tensor::wrapped_dim(std::int64_t d) const {
   // A 0-dim tensor takes 0 and -1, as torch does; the caller finds no size there.
   const std::int64_t rank = dim();

@@ -11,7 +11,7 @@ Options parse_options(int argc, char** argv, const std::string& description) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--batch-size", o.batch_size, "images per step")->capture_default_str()->check(CLI::PositiveNumber);
   app.add_option("--lr", o.lr, "Adam's learning rate")->capture_default_str()->check(CLI::PositiveNumber);
-  app.add_option("--gamma", o.gamma, "factor of the learning rate from epoch to epoch; 1: constant")
+  app.add_option("--gamma", o.gamma, "factor of the learning rate after every third epoch; 1: constant")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   app.add_option("--seed", o.seed, "seed of weights and shuffling")->capture_default_str();

@@ -8,7 +8,7 @@ struct Options {
   int epochs = 5;
   std::int64_t batch_size = 64;
   double lr = 1e-3;
-  double gamma = 0.7;  ///< the learning rate is multiplied by it after each epoch; 1 keeps it constant
+  double gamma = 0.3;  ///< the learning rate is multiplied by it after every third epoch; 1 keeps it constant
   std::uint64_t seed = 1;
   int threads = 0;         ///< 0: as many as there are cores
   std::string save, load;  ///< checkpoint files; empty: none

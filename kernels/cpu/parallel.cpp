@@ -35,7 +35,8 @@ std::atomic<int>& thread_count() {
 }  // namespace
 
 void set_num_threads(int n) {
-  check<Error>(n >= 1, "set_num_threads: the number of threads must be at least 1, got ", n);
+  constexpr int kMost = 1024;  // threads that cannot be started end the program
+  check<ValueError>(n >= 1 && n <= kMost, "set_num_threads: the number of threads must be 1 to ", kMost, ", got ", n);
   thread_count().store(n, std::memory_order_relaxed);
 }
 

@@ -1,6 +1,8 @@
 #include <taper/operator.h>
 #include <taper/ops/view.h>
 
+#include "wrap_dim.h"
+
 namespace taper {
 namespace {
 
@@ -37,9 +39,7 @@ Geometry infer_as_strided(const Tensor& self, const IntSpan& sizes, const IntSpa
   check<IndexError>(*needed <= available, "as_strided: size ", sizes, " with stride ", strides, " and storage_offset ",
                     offset, " needs ", *needed, " bytes, the storage has ", available,
                     "; choose a smaller size, stride or offset");
-  check<IndexError>(*needed > 0 || offset <= available / std::int64_t(self.element_size()),
-                    "as_strided: storage_offset ", offset, " is past the end of the storage, which has ", available,
-                    " bytes");
+  check_numel("as_strided", sizes);
   return {SizesAndStrides(sizes, strides), offset};
 }
 

@@ -21,11 +21,15 @@ TensorSpec infer_copy(const Tensor& self, const Tensor& src) {
   return infer_same(self);
 }
 
-TensorSpec infer_fill(const Tensor& self, const Scalar&) { return infer_same(self); }
+TensorSpec infer_fill(const Tensor& self, const Scalar& value) {
+  check_fits("fill_", value, self.dtype());
+  return infer_same(self);
+}
 
 TensorSpec infer_fill_tensor(const Tensor& self, const Tensor& value) {
   check<ShapeError>(value.dim() == 0, "fill_: value must have no dimensions, got ", value,
                     "; copy_() broadcasts a tensor over self");
+  if (value.device().is_cpu()) check_fits("fill_", value.scalar(), self.dtype());
   return infer_same(self);
 }
 

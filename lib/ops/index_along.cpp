@@ -47,7 +47,11 @@ Tensor& put_along_(Tensor& self, std::int64_t dim, const Tensor& index, const Te
   return self;
 }
 
-Tensor scaled(const Tensor& t, Scalar alpha) { return alpha.to<double>() == 1 ? t : t.mul(alpha); }
+Tensor scaled(const char* op, const Tensor& t, Scalar alpha) {
+  check<DTypeError>(!alpha.is_floating() || t.is_floating_point(), op, ": alpha is ", alpha, " but source is ",
+                    t.spec(), "; give a whole number, or convert source with to()");
+  return alpha.to<double>() == 1 ? t : t.mul(alpha);
+}
 
 /// True at the entries `index` of dim, shaped to broadcast against self.
 Tensor mask_along(const char* op, const Tensor& self, std::int64_t dim, const Tensor& index) {
@@ -80,12 +84,12 @@ Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& index) {
 Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
   const Tensor positions = vector_of_positions("index_add", self, dim, index, Negative::refused);
   check_source("index_add", self, dim, positions, source);
-  return put_along(self, dim, positions, scaled(source, alpha), true);
+  return put_along(self, dim, positions, scaled("index_add", source, alpha), true);
 }
 Tensor& index_add_(Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
   const Tensor positions = vector_of_positions("index_add_", self, dim, index, Negative::refused);
   check_source("index_add_", self, dim, positions, source);
-  return put_along_(self, dim, positions, scaled(source, alpha), true);
+  return put_along_(self, dim, positions, scaled("index_add_", source, alpha), true);
 }
 
 Tensor index_copy(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source) {

@@ -27,6 +27,8 @@ SizesAndStrides without_classes(const Tensor& input) {
 
 void check_weight(const char* op, const Tensor& input, const OptionalTensor& weight, std::int64_t classes) {
   if (!weight || !weight->defined()) return;
+  check<AutogradError>(!(GradMode::is_enabled() && detail::requires_grad_hook && detail::requires_grad_hook(*weight)),
+                       op, ": weight requires grad, but the loss has no derivative by it; pass weight.detach()");
   check<ShapeError>(weight->dim() == 1 && weight->size(0) == classes, op, ": weight must be [", classes,
                     "], one number for each class of input ", input.sizes(), ", got ", weight->sizes());
   check<DTypeError>(weight->dtype() == input.dtype(), op, ": weight is ", weight->dtype(), " but input is ",

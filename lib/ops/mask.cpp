@@ -18,24 +18,11 @@ void check_mask(const char* op, const Tensor& mask) {
   check<DTypeError>(mask.dtype() == bool_, op, ": mask must be bool, got ", mask, "; convert with to(taper::bool_)");
 }
 
-/// Whether a floating value has an integer of type d next to it on the side of 0.
-bool fits_integer(double v, DType d) {
-  if (d == bool_) return true;
-  return dispatch_all(d, [&]<class T>(Type<T>) {
-    // 2^63 is the first double that int64 cannot hold; its largest value rounds up to that.
-    return v > double(std::numeric_limits<T>::min()) - 1 && v < double(std::numeric_limits<T>::max()) + 1 &&
-           (sizeof(T) < 8 || v < double(std::numeric_limits<T>::max()));
-  });
-}
-
 TensorSpec infer_masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
   check_mask("masked_fill", mask);
   check<ShapeError>(value.dim() == 0, "masked_fill: value must have no dims, got ", value,
                     "; where(mask, value, self) broadcasts one");
-  if (!self.is_floating_point() && value.is_floating_point() && value.device().is_cpu()) {
-    const double v = value.item<double>();
-    check<ValueError>(fits_integer(v, self.dtype()), "masked_fill: value ", v, " cannot be stored in self, ", self);
-  }
+  if (value.device().is_cpu()) check_fits("masked_fill", value.scalar(), self.dtype());
   return elementwise_spec("masked_fill", self.dtype(), self, mask);
 }
 

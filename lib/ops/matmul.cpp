@@ -136,6 +136,7 @@ Tensor mv(const Tensor& a, const Tensor& vec) {
 Tensor dot(const Tensor& a, const Tensor& b) {
   check_rank("dot", "a", a, 1, "a vector");
   check_rank("dot", "b", b, 1, "a vector");
+  check<ShapeError>(a.sizes() == b.sizes(), "dot: the vectors differ in length: a ", a.sizes(), ", b ", b.sizes());
   return ops::matmul(a, b);
 }
 Tensor outer(const Tensor& a, const Tensor& b) {

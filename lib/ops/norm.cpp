@@ -18,9 +18,11 @@ void check_per_channel(const char* name, const Tensor& x, const std::optional<Te
 /// Running statistics are written to, not differentiated.
 void check_running(const char* name, const Tensor& x, const std::optional<Tensor>& t, bool training) {
   check_per_channel(name, x, t);
-  if (!t || !training) return;
-  check<AutogradError>(!(detail::requires_grad_hook && detail::requires_grad_hook(*t)), "batch_norm: ", name,
-                       " requires grad but is overwritten in training; use detach()");
+  if (!t) return;
+  check<AutogradError>(
+      !((training || GradMode::is_enabled()) && detail::requires_grad_hook && detail::requires_grad_hook(*t)),
+      "batch_norm: ", name, " requires grad, but running statistics are not differentiated; use detach()");
+  if (!training) return;
   check<ShapeError>(!overlaps_itself(*t), "batch_norm: ", name, " (", t->spec(), " with strides ", t->strides(),
                     ") shows one memory location as several elements; clone() it first");
 }

@@ -135,8 +135,12 @@ Tensor one_hot(const Tensor& self, std::int64_t num_classes) {
     check<ValueError>(num_classes == -1, "one_hot: num_classes is ", num_classes, ", expected 1 or more, or -1");
     check<ValueError>(self.numel() > 0,
                       "one_hot: num_classes cannot be worked out from a tensor without elements; give it");
-    num_classes = 0;
-    for (const std::int64_t c : self.to_vector<std::int64_t>()) num_classes = std::max(num_classes, c + 1);
+    const std::vector<std::int64_t> classes = self.to_vector<std::int64_t>();
+    const auto [least, most] = std::minmax_element(classes.begin(), classes.end());
+    check<ValueError>(*least >= 0, "one_hot: ", *least, " is not a class; expected 0 or more");
+    check<ValueError>(*most < std::numeric_limits<std::int64_t>::max(), "one_hot: class ", *most,
+                      " is too large for a dim of the result");
+    num_classes = *most + 1;
   }
   check<ValueError>(num_classes > 0 || self.numel() == 0, "one_hot: num_classes is 0, expected 1 or more");
   IntVec sizes = self.sizes().vec();

@@ -80,6 +80,7 @@ Geometry infer_expand(const Tensor& self, const IntSpan& sizes) {
                       size, ", and only a dim of size 1 can become ", target);
     g.shape.set(d, keeps ? size : target, keeps ? stride : 0);
   }
+  check_numel("expand", g.shape.sizes());
   return g;
 }
 

@@ -68,6 +68,7 @@ Geometry infer_unfold(const Tensor& self, const std::int64_t& dim, const std::in
   for (int d = 0; d < rank; ++d) g.shape.set(d, self.sizes()[std::size_t(d)], self.strides()[std::size_t(d)]);
   if (rank > 0) g.shape.set(int(dim), (whole - size) / step + 1, step_over(stride, step));
   g.shape.set(rank, size, stride);
+  check_numel("unfold", g.shape.sizes());
   return g;
 }
 

@@ -16,4 +16,15 @@ inline std::int64_t wrap_dim(const char* op, std::int64_t dim, const Tensor& t) 
   return wrap_dim(op, dim, t.dim(), t);
 }
 
+/// Throws ShapeError if a tensor of these sizes has more elements than an int64 counts.
+inline void check_numel(const char* op, IntSpan sizes) {
+  std::int64_t n = 1;
+  bool overflow = false, is_empty = false;
+  for (const std::int64_t s : sizes) {
+    is_empty |= s == 0;
+    overflow |= __builtin_mul_overflow(n, s, &n);
+  }
+  check<ShapeError>(!overflow || is_empty, op, ": sizes ", sizes, " have more elements than an int64 counts");
+}
+
 }  // namespace taper

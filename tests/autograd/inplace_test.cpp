@@ -309,3 +309,25 @@ TEST_CASE("sharing memory, having a history and being another object are three t
   copy.fill_(0);
   CHECK(values(x) == Values{1, 2});
 }
+
+TEST_CASE("writes through views of a tensor without elements are recorded") {
+  Tensor a = zeros({0, 2});
+  a.requires_grad_();
+  Tensor b = a * 1;
+  b.slice(1, 1, 2).mul_(3);
+  b.index_put_({Slice(), 1}, 0);
+  b.sum().backward();
+  CHECK(a.grad().sizes() == IntSpan{0, 2});
+}
+
+TEST_CASE("as_strided does not reach elements whose gradient would be lost") {
+  Tensor a = ones({6});
+  a.requires_grad_();
+  const Tensor part = a.slice(0, 0, 2), gaps = a.slice(0, 0, 6, 2);
+  CHECK_THROWS_AS(part.as_strided({4}, {1}, 0), AutogradError);
+  CHECK_THROWS_AS(gaps.as_strided({5}, {1}, 0), AutogradError);
+  CHECK_THROWS_AS(a.slice(0, 2, 4).as_strided({2}, {1}, 0), AutogradError);
+  CHECK(part.detach().as_strided({4}, {1}, 0).numel() == 4);
+  gaps.as_strided({2, 2}, {2, 2}, 0).sum().backward();
+  CHECK(a.grad().to_vector<float>() == std::vector<float>{1, 0, 2, 0, 1, 0});
+}

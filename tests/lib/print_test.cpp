@@ -191,7 +191,7 @@ TEST_CASE("what differs from the usual follows the values", "[print]") {
   CHECK(to_string(full({5}, 12345.5, float64)) ==
         R"(tensor([12345.5000, 12345.5000, 12345.5000, 12345.5000, 12345.5000],
        dtype=float64))");
-  CHECK(to_string(tensor({1.0}, {.requires_grad = true})) == "tensor([1.], requires_grad=true)");
+  CHECK(to_string(tensor({1.0}, {.requires_grad = true})) == "tensor([1.], requires_grad=True)");
   CHECK(to_string(named()) == "tensor([[0., 0.]], names=('n', 'c'))");
 }
 

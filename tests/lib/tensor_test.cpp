@@ -1,9 +1,14 @@
 // Ownership, handles, metadata: what a tensor is.
 #include <taper/factory.h>
+#include <taper/ops/index.h>
 #include <taper/ops/pointwise.h>
+#include <taper/ops/reduce.h>
 #include <taper/ops/view.h>
+#include <taper/parallel.h>
 #include <taper/tensor.h>
 
+#include <cmath>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -373,4 +378,70 @@ TEST_CASE("factories make the values they say") {
   CHECK(full({2}, true).dtype() == bool_);
   CHECK(zeros_like(empty_strided({2, 3}, {1, 2})).strides() == IntSpan{1, 2});
   CHECK(ones({2}, {.dtype = float64, .requires_grad = true}).requires_grad());
+}
+
+TEST_CASE("assignment to a part of a tensor writes into it, and never into nothing") {
+  Tensor x = zeros({3});
+  x[1] = tensor(5.0);
+  CHECK(x.to_vector<float>() == std::vector<float>{0, 5, 0});
+  x[0] = 2;
+  x.slice(0, 2, 3) = ones({1});
+  CHECK(x.to_vector<float>() == std::vector<float>{2, 5, 1});
+  x.index({Slice(0, 2)}) = tensor({7.0, 8.0});
+  CHECK(x.to_vector<float>() == std::vector<float>{7, 8, 1});
+  CHECK_THROWS_AS((x[0] = zeros({2})), ShapeError);
+  CHECK_THROWS_AS((x.index({x.gt(2)}) = 0), ValueError);  // a copy, which nobody would see
+  CHECK_THROWS_AS((zeros({2}) = ones({2})), ValueError);
+  CHECK(x.to_vector<float>() == std::vector<float>{7, 8, 1});
+
+  Tensor w = ones({2});  // with history
+  w.requires_grad_();
+  Tensor y = w * 1;
+  y[0] = w[1] * 3;
+  y.sum().backward();
+  CHECK(w.grad().to_vector<float>() == std::vector<float>{0, 4});
+}
+
+TEST_CASE("numbers that a dtype cannot hold are refused, not wrapped") {
+  CHECK_THROWS_AS(full({1}, 300, uint8), ValueError);
+  CHECK_THROWS_AS(full({1}, 1e30, int32), ValueError);
+  CHECK_THROWS_AS(full({1}, std::nan(""), int64), ValueError);
+  CHECK_THROWS_AS(full({1}, 1e300, float32), ValueError);
+  CHECK_THROWS_AS(full({1}, std::int64_t(1) << 40, int32), ValueError);
+  CHECK_THROWS_AS(full({1}, 0x1p63, int64), ValueError);
+  CHECK_THROWS_AS(tensor({1, 300}, uint8), ValueError);
+  CHECK_THROWS_AS(tensor({std::int64_t(1) << 40}, int32), ValueError);
+  Tensor x = zeros({2}, uint8);
+  CHECK_THROWS_AS(x.fill_(300), ValueError);
+  CHECK_THROWS_AS(x.fill_(tensor(300)), ValueError);
+  CHECK_THROWS_AS(x.masked_fill_(x.eq(0), 300), ValueError);
+  CHECK_THROWS_AS(x.masked_fill_(x.eq(0), tensor(-300)), ValueError);
+  CHECK(x.to_vector<std::uint8_t>() == std::vector<std::uint8_t>{0, 0});
+  CHECK_THROWS_AS(tensor(1e30).item<int>(), ValueError);
+  CHECK_THROWS_AS(tensor(300).item<std::uint8_t>(), ValueError);
+  CHECK_THROWS_AS(tensor(std::nan("")).item<std::int64_t>(), ValueError);
+
+  CHECK(full({1}, 255.9, uint8).item<int>() == 255);
+  CHECK(full({1}, -1, uint8).item<int>() == 255);  // as in PyTorch
+  CHECK(full({1}, INFINITY, float32).item<float>() == INFINITY);
+  CHECK(std::isnan(full({1}, std::nan(""), float32).item<float>()));
+  CHECK(full({1}, -0x1p63, int64).item<std::int64_t>() == std::numeric_limits<std::int64_t>::min());
+  CHECK(full({1}, 3.7, bool_).item<bool>());
+  CHECK(full({1}, -2147483648.5, int32).item<int>() == std::numeric_limits<int>::min());
+}
+
+TEST_CASE("views cannot have more elements than an int64 counts") {
+  const std::int64_t big = std::int64_t(1) << 32;
+  const Tensor x = ones({1});
+  CHECK_THROWS_AS(x.expand({big, big}), ShapeError);
+  CHECK_THROWS_AS(x.as_strided({big, big}, {0, 0}), ShapeError);
+  CHECK(x.expand({big, 2}).numel() == 2 * big);
+  CHECK(zeros({0, 1}).expand({0, big}).numel() == 0);
+}
+
+TEST_CASE("an undefined out and a number of threads that cannot be had are named") {
+  Tensor none;
+  CHECK(contains(message_of<ValueError>([&] { add_out(none, ones({3}), ones({3})); }), "out is an undefined tensor"));
+  CHECK_THROWS_AS(set_num_threads(100000), ValueError);
+  CHECK_THROWS_AS(set_num_threads(0), ValueError);
 }

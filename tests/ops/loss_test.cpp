@@ -220,3 +220,14 @@ TEST_CASE("mse_loss and l1_loss", "[gradcheck]") {
 TEST_CASE("mse_loss of many elements is summed in double") {
   CHECK(mse_loss(ones({20'000'000}), zeros({20'000'000}), Reduction::sum).item<float>() == 20'000'000);
 }
+
+TEST_CASE("class weights that require grad are refused: the loss has no derivative by them") {
+  Tensor w = ones({3}), x = zeros({1, 3});
+  w.requires_grad_(), x.requires_grad_();
+  const Tensor target = zeros({1}, int64);
+  CHECK_THROWS_AS(cross_entropy(x, target, {.weight = w}), AutogradError);
+  CHECK_THROWS_AS(cross_entropy(x, target, {.weight = w, .label_smoothing = 0.1}), AutogradError);
+  CHECK_THROWS_AS(nll_loss(x, target, {.weight = w}), AutogradError);
+  const NoGradGuard no_grad;
+  CHECK(cross_entropy(x, target, {.weight = w}).item<double>() > 0);
+}

@@ -229,3 +229,11 @@ TEST_CASE("wrong arguments of batch_norm are refused and change nothing", "[norm
   CHECK(equal(mean, zeros({3})));
   CHECK(mean.version() == 0);
 }
+
+TEST_CASE("running statistics that require grad are refused in evaluation too") {
+  Tensor mean = zeros({2}), var = ones({2});
+  mean.requires_grad_();
+  CHECK_THROWS_AS(batch_norm(ones({3, 2}), {}, {}, mean, var, false), AutogradError);
+  const NoGradGuard no_grad;
+  CHECK(batch_norm(ones({3, 2}), {}, {}, mean, var, false).numel() == 6);
+}

@@ -51,6 +51,15 @@ Tensor linspace(Scalar start, Scalar end, std::int64_t steps, const TensorOption
 /// Ones on the diagonal of an [n, m] matrix of zeros; m defaults to n.
 Tensor eye(std::int64_t n, std::optional<std::int64_t> m = {}, const TensorOptions& options = {});
 
+inline Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype) {
+  return arange(start, end, step, TensorOptions{.dtype = dtype});
+}
+inline Tensor arange(Scalar end, DType dtype) { return arange(end, TensorOptions{.dtype = dtype}); }
+inline Tensor linspace(Scalar start, Scalar end, std::int64_t steps, DType dtype) {
+  return linspace(start, end, steps, TensorOptions{.dtype = dtype});
+}
+inline Tensor eye(std::int64_t n, DType dtype) { return eye(n, {}, TensorOptions{.dtype = dtype}); }
+
 /// Nested lists of numbers: what `tensor({{1, 2}, {3, 4}})` is made from.
 class TensorData {
  public:

@@ -282,6 +282,7 @@ class StructuredOp<R(Args...)> : public OpEntry {
   Tensor& out(Tensor& out, const Args&... args) const requires std::same_as<R, Tensor> {
     return explaining(
         [&]() -> Tensor& {
+          check<ValueError>(out.defined(), name(), ": out is an undefined tensor; make it with empty({0}, dtype)");
           scan(out, args...);
           refuse_to_lose_gradients_out(out, args...);
           detail::prepare_out(name(), infer_(args...), out);
@@ -434,7 +435,7 @@ namespace detail {
 // What lib asks of the autograd layer, which sets these before any tensor can have the Autograd key.
 /// Whether gradients are asked of t.
 extern bool (*requires_grad_hook)(const Tensor& t);
-/// How a tensor's place in the graph prints: ", grad_fn=<mul>", ", requires_grad=true" or nothing.
+/// How a tensor's place in the graph prints: ", grad_fn=<mul>", ", requires_grad=True" or nothing.
 extern std::string (*describe_gradient_hook)(const Tensor& t);
 }  // namespace detail
 

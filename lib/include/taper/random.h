@@ -71,6 +71,8 @@ Tensor randint(std::int64_t high, IntSpan sizes, const TensorOptions& options = 
                Generator& generator = default_generator());
 /// 0 ... n - 1 in random order, int64 unless another dtype is asked for.
 Tensor randperm(std::int64_t n, const TensorOptions& options = {}, Generator& generator = default_generator());
+inline Tensor rand(IntSpan sizes, DType dtype) { return rand(sizes, TensorOptions{.dtype = dtype}); }
+inline Tensor randn(IntSpan sizes, DType dtype) { return randn(sizes, TensorOptions{.dtype = dtype}); }
 /// As rand, with t's shape, dtype, device and order of dimensions; without history.
 Tensor rand_like(const Tensor& t, std::optional<DType> dtype = {}, Generator& generator = default_generator());
 Tensor randn_like(const Tensor& t, std::optional<DType> dtype = {}, Generator& generator = default_generator());

@@ -1,6 +1,7 @@
 #pragma once
 #include <taper/dtype.h>
 
+#include <limits>
 #include <type_traits>
 
 namespace taper {
@@ -28,6 +29,25 @@ class Scalar {
     if (kind_ == DType::float64) return T(f_);
     return T(i_);
   }
+  /// Whether to<T>() keeps the value: an integer type takes what lies in its range, less any fraction, and an unsigned
+  /// one also a negative number of its size, which wraps; a floating type takes what does not become infinite.
+  template <class T>
+  constexpr bool fits() const {
+    using Limits = std::numeric_limits<T>;
+    if constexpr (std::is_same_v<T, bool>) {
+      return true;
+    } else if constexpr (std::is_integral_v<T>) {
+      constexpr bool is_widest = sizeof(T) >= sizeof(std::int64_t);
+      constexpr std::int64_t max = is_widest ? std::numeric_limits<std::int64_t>::max() : std::int64_t(Limits::max());
+      constexpr std::int64_t min = std::is_signed_v<T> ? std::int64_t(Limits::min()) : -max;
+      if (kind_ != DType::float64) return i_ >= min && i_ <= max;
+      // double(max) is max itself, or for 64 bits one more.
+      return f_ > double(min) - 1 && (is_widest ? f_ < double(max) : f_ < double(max) + 1);
+    } else {
+      const double limit = double(Limits::max());
+      return kind_ != DType::float64 || !(f_ > limit || f_ < -limit) || f_ - f_ != 0;  // infinity stays what it is
+    }
+  }
   constexpr bool is_zero() const { return kind_ == DType::float64 ? f_ == 0 : i_ == 0; }
 
  private:
@@ -38,5 +58,8 @@ class Scalar {
   };
 };
 void append_to(std::string& s, const Scalar& v);
+
+/// Throws ValueError, naming op, unless an element of this dtype can hold the value.
+void check_fits(const char* op, const Scalar& value, DType dtype);
 
 }  // namespace taper

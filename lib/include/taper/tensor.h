@@ -45,6 +45,14 @@ class Tensor {
   Tensor() = default;
   /// Throws if impl is null; an undefined tensor is `Tensor()`.
   explicit Tensor(IntrusivePtr<TensorImpl> impl);
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
+  /// x[0] = y writes into what the view on the left shows, as copy_() does; x[0] = 2.0 fills it. Throws ValueError if
+  /// the left is a copy that nothing else sees, as x.index({mask}) is: that takes index_put_().
+  void operator=(const Tensor& src) &&;
+  void operator=(Scalar value) &&;
 
   bool defined() const noexcept { return bool(impl_); }
   TensorImpl* impl() const noexcept { return impl_.get(); }
@@ -97,10 +105,13 @@ class Tensor {
     return static_cast<T*>(writable(dtype_of<T>));
   }
   const void* data_ptr() const { return get().data(); }
-  /// The value of a one-element tensor.
+  /// The value of a one-element tensor. Throws ShapeError otherwise, ValueError if a T cannot hold it.
   template <class T>
   T item() const {
-    return scalar().to<T>();
+    const Scalar value = scalar();
+    if (!value.fits<T>()) [[unlikely]]
+      raise_out_of_range(value);
+    return value.to<T>();
   }
   /// The value of a one-element tensor with its kind. Throws ShapeError otherwise.
   Scalar scalar() const;
@@ -415,6 +426,8 @@ class Tensor {
     return *impl_;
   }
   [[noreturn]] static void raise_undefined();
+  void check_seen_by_others() const;
+  [[noreturn]] static void raise_out_of_range(const Scalar& value);
   const void* readable(DType d) const;
   void* writable(DType d);
   Tensor dense_copy(DType d) const;
