@@ -84,7 +84,7 @@ TEST_CASE("several threads may start parallel work at the same time") {
 
 TEST_CASE("set_num_threads refuses numbers below one and changes nothing") {
   const ThreadCount guard(3);
-  CHECK_THROWS_WITH(set_num_threads(0), "set_num_threads: the number of threads must be at least 1, got 0");
+  CHECK_THROWS_WITH(set_num_threads(0), "set_num_threads: the number of threads must be 1 to 1024, got 0");
   CHECK_THROWS_AS(set_num_threads(-2), Error);
   CHECK(get_num_threads() == 3);
 }

@@ -42,7 +42,7 @@ class Scalar {
       constexpr std::int64_t min = std::is_signed_v<T> ? std::int64_t(Limits::min()) : -max;
       if (kind_ != DType::float64) return i_ >= min && i_ <= max;
       // double(max) is max itself, or for 64 bits one more.
-      return f_ > double(min) - 1 && (is_widest ? f_ < double(max) : f_ < double(max) + 1);
+      return is_widest ? f_ >= double(min) && f_ < double(max) : f_ > double(min) - 1 && f_ < double(max) + 1;
     } else {
       const double limit = double(Limits::max());
       return kind_ != DType::float64 || !(f_ > limit || f_ < -limit) || f_ - f_ != 0;  // infinity stays what it is
