@@ -17,8 +17,21 @@ namespace {
 /// Keeps the order of samples apart from whatever else is drawn from the same seed.
 constexpr std::uint64_t kShuffleKey = 0x9b1c'36f5'd0a8'7e43;
 
+std::int64_t samples_in(const Dataset& dataset) {
+  const std::int64_t n = dataset.size();
+  check<ValueError>(n >= 0, "DataLoader: Dataset::size() must return the number of samples, got ", n);
+  return n;
+}
+
+// Sizes and positions of batches are written so that no sum exceeds the number of samples: any batch_size is fine.
 std::int64_t batches_in(std::int64_t samples, const DataLoaderOptions& o) {
-  return o.drop_last ? samples / o.batch_size : (samples + o.batch_size - 1) / o.batch_size;
+  const bool has_rest = samples % o.batch_size != 0;
+  return samples / o.batch_size + (has_rest && !o.drop_last ? 1 : 0);
+}
+
+/// How many batches can wait: what the workers may do ahead, but no more than there are.
+std::int64_t batches_ahead(std::int64_t batches, const DataLoaderOptions& o) {
+  return std::min(batches, std::int64_t(o.num_workers) * o.prefetch_factor);
 }
 
 }  // namespace
@@ -29,9 +42,16 @@ class DataLoader::Epoch {
   Epoch(std::shared_ptr<const Dataset> dataset, const DataLoaderOptions& options, std::int64_t epoch)
       : dataset_(std::move(dataset)),
         options_(options),
-        samples_(dataset_->size()),
-        batches_(batches_in(samples_, options)),
-        ring_(std::size_t(options.num_workers) * std::size_t(options.prefetch_factor)) {
+        samples_(samples_in(*dataset_)),
+        batches_(batches_in(samples_, options)) {
+    const std::int64_t ahead = batches_ahead(batches_, options);
+    try {
+      ring_.resize(std::size_t(ahead));
+    } catch (const std::exception&) {
+      raise<ValueError>("DataLoader: there is no memory to keep ", ahead, " batches ahead, which num_workers ",
+                        options.num_workers, " and prefetch_factor ", options.prefetch_factor,
+                        " ask for; use smaller ones");
+    }
     if (options.shuffle) {
       Generator generator;
       generator.set_state({*options.seed ^ kShuffleKey, std::uint64_t(epoch)});
@@ -72,8 +92,8 @@ class DataLoader::Epoch {
   };
 
   Batch make(std::int64_t i) const {
-    const std::int64_t begin = i * options_.batch_size, end = std::min(samples_, begin + options_.batch_size);
-    Batch batch = dataset_->get_batch(IntSpan(order_.data<std::int64_t>() + begin, std::size_t(end - begin)));
+    const std::int64_t begin = i * options_.batch_size, n = std::min(options_.batch_size, samples_ - begin);
+    Batch batch = dataset_->get_batch(IntSpan(order_.data<std::int64_t>() + begin, std::size_t(n)));
     return options_.transform ? options_.transform(std::move(batch)) : batch;
   }
 
@@ -143,7 +163,7 @@ DataLoader::DataLoader(std::shared_ptr<const Dataset> dataset, DataLoaderOptions
   if (!options_.seed) options_.seed = default_generator().seed();
 }
 
-std::int64_t DataLoader::size() const { return batches_in(dataset_->size(), options_); }
+std::int64_t DataLoader::size() const { return batches_in(samples_in(*dataset_), options_); }
 
 DataLoader::Iterator DataLoader::begin() {
   auto epoch = std::make_unique<Epoch>(dataset_, options_, epoch_);

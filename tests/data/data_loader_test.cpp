@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <string>
@@ -265,6 +266,34 @@ TEST_CASE("options that make no loader are refused") {
   CHECK_THROWS_AS(DataLoader(counting(3), {.num_workers = -1}), ValueError);
   CHECK_THROWS_AS(DataLoader(counting(3), {.prefetch_factor = 0}), ValueError);
   CHECK_THROWS_AS(DataLoader(std::shared_ptr<const data::Dataset>()), ValueError);
+}
+
+TEST_CASE("batches of any size and any number of batches ahead are fine", "[S134]") {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const int workers : {0, 2})
+    for (const std::int64_t batch_size : {kMost, kMost - 1, kMost / 2, std::int64_t(4)}) {
+      DataLoader loader(counting(3), {.batch_size = batch_size, .num_workers = workers});
+      CHECK(loader.size() == 1);
+      CHECK(order_of(loader) == Numbers{0, 1, 2});
+      CHECK(DataLoader(counting(3), {.batch_size = batch_size, .drop_last = true}).size() == 0);
+      CHECK(DataLoader(counting(0), {.batch_size = batch_size}).size() == 0);
+    }
+  constexpr int kManyAhead = std::numeric_limits<int>::max();
+  DataLoader loader(counting(5), {.batch_size = 2, .num_workers = 3, .prefetch_factor = kManyAhead});
+  CHECK(order_of(loader) == Numbers{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("a data set of negative size is refused by that name") {
+  struct Negative final : data::Dataset {
+    std::int64_t size() const override { return -5; }
+    Batch get_batch(IntSpan) const override { return {}; }
+  };
+  for (const bool shuffle : {false, true}) {
+    DataLoader loader(Negative(), {.shuffle = shuffle});
+    CHECK_THROWS_WITH(loader.begin(), Contains("Dataset::size() must return the number of samples, got -5"));
+    CHECK_THROWS_AS(loader.size(), ValueError);
+    CHECK(loader.epoch() == 0);
+  }
 }
 
 TEST_CASE("pictures of bytes become floats of mean 0 and deviation 1") {

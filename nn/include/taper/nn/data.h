@@ -130,7 +130,7 @@ class DataLoader {
   Iterator begin();
   std::default_sentinel_t end() const { return {}; }
 
-  /// Number of batches in an epoch.
+  /// Number of batches in an epoch. Throws ValueError, as begin() does, if the data set has a negative size.
   std::int64_t size() const;
   const Dataset& dataset() const { return *dataset_; }
   const DataLoaderOptions& options() const { return options_; }
