@@ -16,12 +16,19 @@ namespace {
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
-/// The file that a write to `path` is meant for: a symbolic link keeps pointing where it does.
-std::string link_target(const std::string& path) {
+/// The file that a write to `path` is meant for: a symbolic link keeps pointing where it does, also to a file that is
+/// not there yet.
+std::string link_target(const char* writer, const std::string& path) {
+  constexpr int kMostLinks = 40;  // as Linux
+  std::filesystem::path place = path;
   std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  const std::filesystem::path target = std::filesystem::weakly_canonical(path, error);
-  return error ? path : target.string();
+  for (int i = 0; i < kMostLinks; ++i) {
+    if (!std::filesystem::is_symlink(place, error)) return place.string();
+    const std::filesystem::path target = std::filesystem::read_symlink(place, error);
+    if (error) raise<IOError>(writer, ": cannot read the symbolic link '", place.string(), "': ", error.message());
+    place = place.parent_path() / target;  // an absolute target replaces what stands before it
+  }
+  raise<IOError>(writer, ": '", path, "' is a symbolic link that leads to itself");
 }
 
 std::string temporary_name(const std::string& path) {
@@ -57,9 +64,25 @@ void InputFile::read(void* data, std::size_t bytes, std::uint64_t offset) const 
 }
 
 AtomicFile::AtomicFile(const char* writer, const std::string& path)
-    : writer_(writer), path_(link_target(path)), temporary_(temporary_name(path_)) {
-  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    : writer_(writer), path_(link_target(writer, path)), temporary_(temporary_name(path_)) {
+  struct stat old {};
+  const bool replaces = ::stat(path_.c_str(), &old) == 0;
+  check<IOError>(!replaces || S_ISREG(old.st_mode), writer_, ": '", path_, "' is not a regular file");
+  // What only the owner may read is never there for others, not for a moment.
+  fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, replaces ? 0600 : 0666);
   if (fd_ < 0) raise<IOError>(writer_, ": cannot create '", temporary_, "': ", reason(errno));
+  if (replaces) take_owner_and_mode(old);
+}
+
+void AtomicFile::take_owner_and_mode(const struct stat& old) noexcept {
+  struct stat own {};
+  if (::fstat(fd_, &own) != 0) return;
+  mode_t mode = old.st_mode & 0777;
+  // Only root may give files away; others keep the group if they are in it. Its rights must not go to another group.
+  const bool given = own.st_uid != old.st_uid && ::fchown(fd_, old.st_uid, old.st_gid) == 0;
+  if (!given && own.st_gid != old.st_gid && ::fchown(fd_, own.st_uid, old.st_gid) != 0) mode &= ~mode_t(S_IRWXG);
+  // Some file systems know no permissions. Elsewhere the owner alone has access if this fails, so nothing leaks.
+  static_cast<void>(::fchmod(fd_, mode));
 }
 
 AtomicFile::~AtomicFile() { close_quietly(); }

@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/stat.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -24,7 +26,9 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
-/// A file that comes into being when commit() succeeds, replacing what was there, and leaves no trace otherwise.
+/// A file that comes into being when commit() succeeds, replacing what was there, and leaves no trace otherwise. Like a
+/// write to the file that was there, it follows symbolic links and keeps the permissions. Throws IOError if what is
+/// there is no regular file.
 class AtomicFile {
  public:
   AtomicFile(const char* writer, const std::string& path);
@@ -37,6 +41,7 @@ class AtomicFile {
   void commit();
 
  private:
+  void take_owner_and_mode(const struct stat& old) noexcept;
   [[noreturn]] void raise_failed(const char* what, int error) const;
   void close_quietly() noexcept;
 

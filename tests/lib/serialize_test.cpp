@@ -221,4 +221,44 @@ TEST_CASE("saving through a symbolic link writes the file that it points to") {
 
   CHECK(std::filesystem::is_symlink(folder / "link"));
   CHECK(load_file(folder / "target").at("x").item<int>() == 2);
+
+  // Over several links, relative to where each is, to a file that is not there yet.
+  std::filesystem::create_directory(folder / "runs");
+  std::filesystem::create_symlink("../latest", folder / "runs/a");
+  std::filesystem::create_symlink("runs/../b", folder / "latest");
+  std::filesystem::create_symlink(folder / "new", folder / "b");
+  save_file({{"x", tensor({3})}}, folder / "runs/a");
+  for (const char* link : {"runs/a", "latest", "b"}) CHECK(std::filesystem::is_symlink(folder / link));
+  CHECK_FALSE(std::filesystem::is_symlink(folder / "new"));
+  CHECK(load_file(folder / "new").at("x").item<int>() == 3);
+
+  std::filesystem::create_symlink("ring", folder / "ring");
+  CHECK_THROWS_WITH(save_file({{"x", tensor({3})}}, folder / "ring"), Contains("leads to itself"));
+}
+
+TEST_CASE("a file that is saved again keeps its permissions") {
+  using std::filesystem::perms;
+  TemporaryFolder folder;
+  const std::string path = folder / "model";
+  for (const perms mode : {perms::owner_read | perms::owner_write, perms(0640), perms(0400), perms(0777)}) {
+    save_file({{"x", tensor({1})}}, path);
+    std::filesystem::permissions(path, mode);
+    save_file({{"x", tensor({2})}}, path);
+    CHECK(std::filesystem::status(path).permissions() == mode);
+    std::filesystem::permissions(path, perms(0600));
+    CHECK(load_file(path).at("x").item<int>() == 2);
+  }
+  std::filesystem::create_symlink("model", folder / "link");
+  save_file({{"x", tensor({3})}}, folder / "link");
+  CHECK(std::filesystem::status(path).permissions() == perms(0600));
+}
+
+TEST_CASE("what is no regular file is not replaced by one") {
+  TemporaryFolder folder;
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  std::filesystem::create_symlink("pipe", folder / "link");
+  for (const char* name : {"pipe", "link"})
+    CHECK_THROWS_WITH(save_file({{"x", tensor({1})}}, folder / name), Contains("is not a regular file"));
+  CHECK(std::filesystem::is_fifo(folder / "pipe"));
+  CHECK(files_in(folder.path()) == 2);
 }

@@ -47,8 +47,9 @@ using Metadata = std::map<std::string, std::string>;
 /// Writes the tensors to a file in the safetensors format, row by row, whatever their strides and device.
 ///
 /// The file appears whole or not at all: it is written under a temporary name in the same folder, forced to disk and
-/// renamed. Throws ValueError for undefined tensors and for names that are not UTF-8 or are "__metadata__", and
-/// IOError if the file cannot be written; a file that was there before is then untouched.
+/// renamed. A file that it replaces keeps its permissions, a symbolic link its target. Throws ValueError for undefined
+/// tensors and for names that are not UTF-8 or are "__metadata__", and IOError if the file cannot be written; a file
+/// that was there before is then untouched.
 void save_file(const TensorDict& tensors, const std::string& path, const Metadata& metadata = {});
 
 /// Reads a safetensors file into new tensors on the cpu, in the order of its header. `metadata`, if not null, gets the
