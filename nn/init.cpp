@@ -1,4 +1,5 @@
 #include <taper/grad_mode.h>
+#include <taper/memory_overlap.h>
 #include <taper/nn/init.h>
 #include <taper/nn/module.h>
 
@@ -8,15 +9,39 @@ namespace taper::nn::init {
 
 namespace {
 
-double kaiming_deviation(const Tensor& t, const KaimingOptions& o) {
-  const Fans fans = calculate_fan_in_and_fan_out(t);
+Fans fans_of(const char* function, const Tensor& t) {
+  check<ShapeError>(t.dim() >= 2, "init.", function, ": fan in and fan out need a weight [out, in, ...], got ",
+                    t.spec());
+  std::int64_t window = 1;
+  for (const std::int64_t n : t.sizes().subspan(2)) window *= n;
+  return {t.size(1) * window, t.size(0) * window};
+}
+
+/// Checks, by the name of the function that was called, what uniform_() and normal_() would complain about.
+void check_weight(const char* function, const Tensor& t) {
+  check<ValueError>(t.defined(), "init.", function, ": the tensor is undefined");
+  check<DTypeError>(t.is_floating_point(), "init.", function, ": the weight must be floating, got ", t.spec());
+  check<ValueError>(!overlaps_itself(t), "init.", function, ": elements of the weight, ", t.spec(),
+                    ", share memory; make it contiguous() first");
+}
+
+double kaiming_deviation(const char* function, const Tensor& t, const KaimingOptions& o) {
+  check_weight(function, t);
+  check<ValueError>(!std::isnan(o.a) || o.nonlinearity != Nonlinearity::leaky_relu, "init.", function,
+                    ": a, the negative slope, must be a number, got ", o.a);
+  const Fans fans = fans_of(function, t);
   const std::int64_t fan = o.mode == FanMode::fan_in ? fans.in : fans.out;
   return calculate_gain(o.nonlinearity, o.a) / std::sqrt(double(fan));
 }
-double xavier_deviation(const Tensor& t, double gain) {
-  const Fans fans = calculate_fan_in_and_fan_out(t);
+double xavier_deviation(const char* function, const Tensor& t, double gain) {
+  check_weight(function, t);
+  check<ValueError>(gain >= 0 && std::isfinite(gain), "init.", function, ": gain must be finite and not negative, got ",
+                    gain);
+  const Fans fans = fans_of(function, t);
   return gain * std::sqrt(2 / double(fans.in + fans.out));
 }
+/// There is nothing to draw, and the fan may be 0.
+bool is_empty(const Tensor& t) { return t.defined() && t.numel() == 0; }
 /// A uniform distribution on [-b, b] has deviation b / sqrt(3).
 double bound(double deviation) { return std::sqrt(3.) * deviation; }
 
@@ -30,6 +55,7 @@ double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param) {
       return std::sqrt(2.);
     case Nonlinearity::leaky_relu: {
       const double slope = param.value_or(0.01);
+      check<ValueError>(!std::isnan(slope), "init.calculate_gain: the negative slope must be a number, got ", slope);
       return std::sqrt(2 / (1 + slope * slope));
     }
     case Nonlinearity::selu:
@@ -39,29 +65,24 @@ double calculate_gain(Nonlinearity nonlinearity, std::optional<double> param) {
   }
 }
 
-Fans calculate_fan_in_and_fan_out(const Tensor& t) {
-  check<ShapeError>(t.dim() >= 2, "init: fan in and fan out need a weight [out, in, ...], got ", t.spec());
-  std::int64_t window = 1;
-  for (const std::int64_t n : t.sizes().subspan(2)) window *= n;
-  return {t.size(1) * window, t.size(0) * window};
-}
+Fans calculate_fan_in_and_fan_out(const Tensor& t) { return fans_of("calculate_fan_in_and_fan_out", t); }
 
 Tensor kaiming_uniform_(Tensor t, const KaimingOptions& options) {
-  if (t.numel() == 0) return t;  // its fan may be 0
-  const double b = bound(kaiming_deviation(t, options));
+  if (is_empty(t)) return t;
+  const double b = bound(kaiming_deviation("kaiming_uniform_", t, options));
   return uniform_(t, -b, b);
 }
 Tensor kaiming_normal_(Tensor t, const KaimingOptions& options) {
-  if (t.numel() == 0) return t;
-  return normal_(t, 0, kaiming_deviation(t, options));
+  if (is_empty(t)) return t;
+  return normal_(t, 0, kaiming_deviation("kaiming_normal_", t, options));
 }
 Tensor xavier_uniform_(Tensor t, double gain) {
-  const double b = bound(xavier_deviation(t, gain));
-  return t.numel() == 0 ? t : uniform_(t, -b, b);
+  const double b = bound(xavier_deviation("xavier_uniform_", t, gain));
+  return is_empty(t) ? t : uniform_(t, -b, b);
 }
 Tensor xavier_normal_(Tensor t, double gain) {
-  const double deviation = xavier_deviation(t, gain);
-  return t.numel() == 0 ? t : normal_(t, 0, deviation);
+  const double deviation = xavier_deviation("xavier_normal_", t, gain);
+  return is_empty(t) ? t : normal_(t, 0, deviation);
 }
 
 Tensor uniform_(Tensor t, double a, double b) {

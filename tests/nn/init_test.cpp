@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "support/catch.h"
 
 using namespace taper;
 using namespace taper::nn;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -70,6 +73,38 @@ TEST_CASE("start values have the bounds and deviations of the papers") {
   CHECK_THROWS_AS(init::xavier_normal_(ones({3})), ShapeError);
   CHECK(init::kaiming_normal_(empty({3, 0})).numel() == 0);
   CHECK(init::xavier_uniform_(empty({0, 0})).numel() == 0);
+}
+
+TEST_CASE("what cannot be drawn is refused by the name of the function that was called") {
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
+  using Fill = Tensor (*)(const Tensor&, double);
+  struct Function {
+    const char* name;
+    Fill fill;
+    std::vector<double> bad;
+  };
+  const Function functions[] = {
+      {"xavier_uniform_",
+       [](const Tensor& t, double gain) { return init::xavier_uniform_(t, gain); },
+       {-1, nan, infinity}},
+      {"xavier_normal_",
+       [](const Tensor& t, double gain) { return init::xavier_normal_(t, gain); },
+       {-1, nan, infinity}},
+      {"kaiming_uniform_", [](const Tensor& t, double a) { return init::kaiming_uniform_(t, {.a = a}); }, {nan}},
+      {"kaiming_normal_", [](const Tensor& t, double a) { return init::kaiming_normal_(t, {.a = a}); }, {nan}}};
+  for (const auto& [name, fill, bad] : functions) {
+    const auto starts_with_name = StartsWith("init." + std::string(name) + ": ");
+    Tensor w = ones({2, 2});
+    for (const double option : bad) CHECK_THROWS_WITH(fill(w, option), starts_with_name);
+    CHECK_THROWS_AS(fill(w, nan), ValueError);
+    CHECK(w.to_vector<float>() == std::vector<float>{1, 1, 1, 1});
+    CHECK(w.version() == 0);
+    CHECK_THROWS_WITH(fill(ones({3}), 1), starts_with_name);
+    CHECK_THROWS_WITH(fill(ones({2, 2}, int64), 1), starts_with_name);
+    CHECK_THROWS_WITH(fill(ones({1, 2}).expand({3, 2}), 1), starts_with_name);
+    CHECK_THROWS_WITH(fill(Tensor(), 1), starts_with_name);
+  }
+  CHECK_THROWS_WITH(init::calculate_gain(init::Nonlinearity::leaky_relu, nan), Contains("init.calculate_gain"));
 }
 
 TEST_CASE("start values are written into leaves that are trained, without a history") {

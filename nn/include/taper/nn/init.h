@@ -4,7 +4,8 @@
 #include <cstdint>
 
 /// Fills parameters with start values, drawn from default_generator(). Each function writes into t, without recording,
-/// and returns it.
+/// and returns it. What kaiming and xavier cannot fill (fewer than two dimensions, not floating) or draw from (a gain
+/// that is negative, a slope that is no number) is an error before anything is written.
 namespace taper::nn::init {
 
 enum class Nonlinearity : std::uint8_t { linear, conv1d, conv2d, conv3d, sigmoid, tanh, relu, leaky_relu, selu };
