@@ -72,6 +72,11 @@ void AdamFamily<O, decoupled>::check_options(std::size_t group) const {
 }
 
 template <class O, bool decoupled>
+bool AdamFamily<O, decoupled>::needs_state(std::size_t group, std::size_t i) const {
+  return i < 2 || this->options(group).amsgrad;
+}
+
+template <class O, bool decoupled>
 void AdamFamily<O, decoupled>::update(Slot& slot, const Tensor& grad, std::size_t group) {
   const O& o = this->options(group);
   const Tensor largest = o.amsgrad ? this->state_of(slot, 2) : Tensor();

@@ -3,6 +3,7 @@
 #include <taper/nn/optim.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace taper::optim {
@@ -29,8 +30,10 @@ class SaveOptions final : public OptionVisitor {
   std::size_t group_;
 };
 
+}  // namespace
+
 /// Looks entries up and remembers which, so that what nobody asked for is noticed.
-class EntryReader {
+class detail::EntryReader {
  public:
   EntryReader(const char* optimizer, const TensorDict& dict) : optimizer_(optimizer), dict_(dict) {}
   const char* optimizer() const { return optimizer_; }
@@ -66,6 +69,10 @@ class EntryReader {
   std::set<std::string> used_;
 };
 
+namespace {
+
+using detail::EntryReader;
+
 /// Collects the values of a group's options in the order in which they are shown.
 class ReadOptions final : public OptionVisitor {
  public:
@@ -75,7 +82,10 @@ class ReadOptions final : public OptionVisitor {
     out_.push_back(entries_.number(group_key(group_, name)).to<double>());
   }
   void operator()(const char* name, bool&) override {
-    out_.push_back(entries_.number(group_key(group_, name)).to<double>());
+    const double value = entries_.number(group_key(group_, name)).to<double>();
+    check<ValueError>(value == 0 || value == 1, entries_.optimizer(), ".load_state_dict: '", group_key(group_, name),
+                      "' must be true or false, got ", value);
+    out_.push_back(value);
   }
 
  private:
@@ -109,6 +119,7 @@ struct Optimizer::LoadedState {
 
 void Optimizer::step() {
   const NoGradGuard no_grad;
+  for (std::size_t g = 0; g < groups_.size(); ++g) check_options(g);
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (Slot& slot : groups_[g])
       if (const Tensor grad = slot.param.grad(); grad.defined()) update(slot, grad, g);
@@ -120,9 +131,19 @@ void Optimizer::zero_grad(bool set_to_none) {
 }
 
 TensorList Optimizer::params(std::size_t group) const {
+  if (group >= groups_.size()) raise_no_group(group);
   TensorList out;
-  for (const Slot& slot : groups_.at(group)) out.push_back(slot.param);
+  for (const Slot& slot : groups_[group]) out.push_back(slot.param);
   return out;
+}
+
+void Optimizer::raise_no_group(std::size_t group) const {
+  raise<IndexError>(name(), ": there is no parameter group ", group, "; this optimizer has ", groups_.size(),
+                    ", counted from 0");
+}
+
+void Optimizer::check_lr(double lr) const {
+  check<ValueError>(lr >= 0, name(), ".set_lr: a learning rate must not be negative, got ", lr);
 }
 
 void Optimizer::set_lr(double lr) {
@@ -165,8 +186,12 @@ TensorDict Optimizer::state_dict() const {
     const_cast<Optimizer*>(this)->visit_options(g, save);
     const std::int64_t first = std::int64_t(index);
     for (const Slot& slot : groups_[g]) {
-      for (std::size_t i = 0; i < kMaxState; ++i)
-        if (slot.state[i].defined()) out.insert(state_key(index, names[i]), slot.state[i]);
+      for (std::size_t i = 0; i < kMaxState && names[i]; ++i) {
+        if (slot.state[i].defined())
+          out.insert(state_key(index, names[i]), slot.state[i]);
+        else if (slot.steps > 0 && needs_state(g, i))  // asked for since the last step, which would have made it so
+          out.insert(state_key(index, names[i]), zeros_like(slot.param));
+      }
       if (counts_steps() && slot.steps > 0) out.insert(state_key(index, "step"), full({}, slot.steps, int64));
       ++index;
     }
@@ -175,54 +200,78 @@ TensorDict Optimizer::state_dict() const {
   return out;
 }
 
-/// Throws if the options may not have these values, which is found by setting them for a moment.
-void Optimizer::check_option_values(std::size_t group, const std::vector<double>& values) const {
-  auto& self = const_cast<Optimizer&>(*this);
-  GetOptions before;
-  self.visit_options(group, before);
-  SetOptions set(values), restore(before.values);
-  self.visit_options(group, set);
-  try {
-    check_options(group);
-  } catch (...) {
-    self.visit_options(group, restore);
-    throw;
+/// Lets a group have these options while it lives.
+class Optimizer::OptionsForNow {
+ public:
+  OptionsForNow(const Optimizer& o, std::size_t group, const std::vector<double>& values)
+      : optimizer_(const_cast<Optimizer&>(o)), group_(group) {
+    optimizer_.visit_options(group_, before_);
+    set(values);
   }
-  self.visit_options(group, restore);
+  ~OptionsForNow() { set(before_.values); }
+  OptionsForNow(const OptionsForNow&) = delete;
+  OptionsForNow& operator=(const OptionsForNow&) = delete;
+
+ private:
+  void set(const std::vector<double>& values) {
+    SetOptions visitor(values);
+    optimizer_.visit_options(group_, visitor);
+  }
+  Optimizer& optimizer_;
+  std::size_t group_;
+  GetOptions before_;
+};
+
+Optimizer::Slot Optimizer::read_slot(detail::EntryReader& entries, const Tensor& param, std::size_t group,
+                                     std::size_t index) const {
+  Slot slot{param};
+  const auto names = state_names();
+  std::string present, missing;  // a key each: one that says that the parameter was updated, one that then lacks
+  for (std::size_t i = 0; i < kMaxState && names[i]; ++i) {
+    const std::string key = state_key(index, names[i]);
+    const Tensor* t = entries.find(key);
+    if (!t) {
+      if (missing.empty() && needs_state(group, i)) missing = key;
+      continue;
+    }
+    check<ShapeError>(t->sizes() == param.sizes(), name(), ".load_state_dict: '", key, "' must have shape ",
+                      param.sizes(), ", as its parameter, got ", t->spec());
+    // In the parameter's order of dimensions, as if this optimizer had made it.
+    slot.state[i] = empty_like(param);
+    slot.state[i].copy_(t->to(param.device()));
+    present = key;
+  }
+  if (!counts_steps()) return slot;
+  const std::string step_key = state_key(index, "step");
+  if (entries.find(step_key)) {
+    constexpr double kMost = 9007199254740992;  // 2^53: up to here a double tells one whole number from the next
+    const double steps = entries.number(step_key).to<double>();
+    check<ValueError>(steps >= 1 && steps <= kMost && steps == std::floor(steps), name(), ".load_state_dict: '",
+                      step_key, "' must be a number of updates, 1 or more, got ", steps);
+    slot.steps = std::int64_t(steps);
+    present = step_key;
+  } else {
+    missing = step_key;
+  }
+  check<ValueError>(present.empty() || missing.empty(), name(), ".load_state_dict: '", missing, "' is missing beside '",
+                    present, "'; a parameter has all of its state or none");
+  return slot;
 }
 
 Optimizer::LoadedState Optimizer::read(const TensorDict& state) const {
-  EntryReader entries(name(), state);
+  detail::EntryReader entries(name(), state);
   LoadedState loaded;
   std::size_t index = 0;
-  const auto names = state_names();
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const Tensor& members = entries.at(group_key(g, "params"));
     check<ValueError>(members.numel() == std::int64_t(groups_[g].size()), name(), ".load_state_dict: group ", g,
                       " has ", groups_[g].size(), " parameters, the state is for ", members.numel());
     ReadOptions read(entries, g, loaded.options.emplace_back());
     const_cast<Optimizer*>(this)->visit_options(g, read);
-    check_option_values(g, loaded.options.back());
+    const OptionsForNow options(*this, g, loaded.options.back());
+    check_options(g);
     std::vector<Slot>& slots = loaded.groups.emplace_back();
-    for (const Slot& mine : groups_[g]) {
-      Slot slot{mine.param};
-      for (std::size_t i = 0; i < kMaxState && names[i]; ++i) {
-        const std::string key = state_key(index, names[i]);
-        const Tensor* t = entries.find(key);
-        if (!t) continue;
-        check<ShapeError>(t->sizes() == mine.param.sizes(), name(), ".load_state_dict: '", key, "' must have shape ",
-                          mine.param.sizes(), ", as its parameter, got ", t->spec());
-        // In the parameter's order of dimensions, as if this optimizer had made it.
-        slot.state[i] = empty_like(mine.param);
-        slot.state[i].copy_(t->to(mine.param.device()));
-      }
-      if (counts_steps() && state.contains(state_key(index, "step")))
-        slot.steps = entries.number(state_key(index, "step")).to<std::int64_t>();
-      check<ValueError>(!counts_steps() || (slot.steps > 0) == slot.state[0].defined(), name(),
-                        ".load_state_dict: the state of parameter ", index, " is incomplete");
-      slots.push_back(std::move(slot));
-      ++index;
-    }
+    for (const Slot& mine : groups_[g]) slots.push_back(read_slot(entries, mine.param, g, index++));
   }
   entries.check_all_used();
   return loaded;

@@ -224,8 +224,25 @@ TEST_CASE("a state that does not fit is refused and changes nothing", "[B74]") {
   bad["param_groups.0.lr"] = full({}, -1.0, float64);
   refuses(bad, "lr must not be negative");
   bad = good;
-  bad.erase("state.0.exp_avg");
-  refuses(bad, "incomplete");
+  bad["param_groups.0.amsgrad"] = full({}, .5, float64);
+  refuses(bad, "'param_groups.0.amsgrad' must be true or false, got 0.5");
+  for (const char* part : {"exp_avg", "exp_avg_sq", "step"}) {
+    const std::string key = std::string("state.0.") + part;
+    bad = good;
+    bad.erase(key);
+    refuses(bad, ("'" + key + "' is missing beside").c_str());
+    CHECK_THROWS_AS(adam.load_state_dict(bad), ValueError);
+  }
+  bad = good;
+  bad["param_groups.0.amsgrad"] = full({}, true, bool_);
+  refuses(bad, "'state.0.max_exp_avg_sq' is missing beside 'state.0.step'");
+  for (const double step : {-3., 0., 1.5, 1e300, std::nan("")}) {
+    bad["state.1.step"] = full({}, step, float64);
+    bad["param_groups.0.amsgrad"] = full({}, false, bool_);
+    refuses(bad, "'state.1.step' must be a number of updates, 1 or more, got ");
+  }
+  bad["state.1.step"] = full({}, -3, int64);
+  refuses(bad, "1 or more, got -3");
   bad = good;
   bad["state.2.exp_avg"] = zeros({1});
   refuses(bad, "unexpected 'state.2.exp_avg'");
@@ -235,6 +252,82 @@ TEST_CASE("a state that does not fit is refused and changes nothing", "[B74]") {
   Tensor other = leaf(1);
   refuses(optim::SGD({other}).state_dict(), "group 0 has 2 parameters");
   refuses(optim::SGD({leaf(1), leaf(2)}).state_dict(), "missing");
+}
+
+TEST_CASE("a state asked for since the last step is saved as that step would have left it") {
+  Tensor a = leaf(1), b = leaf(1);
+  a.set_grad(tensor({1}, float64)), b.set_grad(tensor({1}, float64));
+  optim::Adam adam({a}), other({b});
+  adam.step(), other.step();
+  adam.options().amsgrad = true;
+  other.load_state_dict(adam.state_dict());
+  CHECK(other.state_dict().at("state.0.max_exp_avg_sq").item<double>() == 0);
+  adam.step(), other.step();
+  CHECK(a.item<double>() == b.item<double>());
+}
+
+TEST_CASE("a group that is not there is an error that says which there are") {
+  optim::SGD sgd({leaf(1)});
+  const optim::SGD& constant = sgd;
+  CHECK_THROWS_AS(sgd.lr(3), IndexError);
+  CHECK_THROWS_WITH(sgd.lr(3), Contains("SGD: there is no parameter group 3; this optimizer has 1"));
+  CHECK_THROWS_AS(sgd.params(3), IndexError);
+  CHECK_THROWS_AS(sgd.options(1), IndexError);
+  CHECK_THROWS_AS(constant.options(1), IndexError);
+  CHECK_THROWS_AS(sgd.set_lr(1, .1), IndexError);
+}
+
+TEST_CASE("options are checked wherever they come from, before a step writes") {
+  Tensor a = leaf(1), b = leaf(1);
+  a.set_grad(tensor({1}, float64)), b.set_grad(tensor({1}, float64));
+  optim::SGD sgd({{{a}, {.lr = .1}}, {{b}, {.lr = .2}}});
+  for (const double bad : {-1., std::nan("")}) {
+    CHECK_THROWS_WITH(sgd.set_lr(0, bad), Contains("SGD.set_lr: a learning rate must not be negative"));
+    CHECK_THROWS_AS(sgd.set_lr(bad), ValueError);
+  }
+  CHECK(sgd.lr(0) == .1);
+  CHECK(sgd.lr(1) == .2);
+
+  sgd.options(1).lr = -1;
+  CHECK_THROWS_WITH(sgd.step(), Contains("lr must not be negative, got -1"));
+  CHECK(a.item<double>() == 1);
+  sgd.options(1).lr = .2;
+  sgd.step();
+  CHECK(b.item<double>() == Approx(.8));
+}
+
+TEST_CASE("a schedule reaches groups that were added after it was made", "[B71]") {
+  optim::SGD sgd({leaf(1)}, {.lr = 1});
+  optim::StepLR schedule(sgd, 1, .5);
+  schedule.step();
+  sgd.add_param_group({{leaf(1)}, {.lr = 8}});
+  CHECK(schedule.get_last_lr() == std::vector<double>{.5, 8});
+  CHECK(schedule.state_dict().at("base_lrs").to_vector<double>() == std::vector<double>{1, 8});
+  schedule.step();
+  CHECK(schedule.get_last_lr() == std::vector<double>{.25, 4});
+  CHECK(schedule.state_dict().at("base_lrs").to_vector<double>() == std::vector<double>{1, 8});
+  schedule.load_state_dict(schedule.state_dict());
+}
+
+TEST_CASE("a schedule never makes a rate negative", "[B71]") {
+  struct Falling final : optim::LRScheduler {
+    explicit Falling(optim::Optimizer& o) : LRScheduler(o) {}
+    double next_lr(std::size_t group) const override { return base_lr(group) - double(last_epoch()); }
+  };
+  optim::SGD sgd({{{leaf(1)}, {.lr = 5}}, {{leaf(1)}, {.lr = 1.5}}});
+  for (const double gamma : {-.1, std::nan("")})
+    CHECK_THROWS_WITH(optim::StepLR(sgd, 1, gamma), Contains("StepLR: gamma must not be negative, got "));
+  Falling schedule(sgd);
+  schedule.step();
+  CHECK_THROWS_WITH(schedule.step(), Contains("the rate of group 1 would be -0.5"));
+  CHECK(schedule.get_last_lr() == std::vector<double>{4, .5});
+  CHECK(schedule.last_epoch() == 1);
+
+  for (const TensorDict& bad : {TensorDict{{"last_epoch", full({}, -3, int64)}, {"base_lrs", ones({2}, float64)}},
+                                TensorDict{{"last_epoch", full({}, 3, float64)}, {"base_lrs", ones({2}, float64)}},
+                                TensorDict{{"last_epoch", full({}, 3, int64)}, {"base_lrs", full({2}, -1.0, float64)}}})
+    CHECK_THROWS_AS(schedule.load_state_dict(bad), ValueError);
+  CHECK(schedule.last_epoch() == 1);
 }
 
 TEST_CASE("the rate falls by gamma every step_size epochs", "[B71]") {

@@ -13,7 +13,8 @@ class LRScheduler {
   LRScheduler(const LRScheduler&) = delete;
   LRScheduler& operator=(const LRScheduler&) = delete;
 
-  /// Goes on to the next epoch; to be called after the optimizer's steps of an epoch.
+  /// Goes on to the next epoch, in all groups that the optimizer now has; to be called after the optimizer's steps of
+  /// an epoch. Throws ValueError, and has then changed nothing, if a rate would be negative.
   void step();
   /// Calls of step() so far.
   std::int64_t last_epoch() const { return last_epoch_; }
@@ -32,18 +33,21 @@ class LRScheduler {
   virtual double next_lr(std::size_t group) const = 0;
 
   const Optimizer& optimizer() const { return optimizer_; }
-  /// The group's rate when the scheduler was made.
-  double base_lr(std::size_t group) const { return base_lrs_[group]; }
+  /// The group's rate when the scheduler was made, or, if the group was added later, before the first step() with it.
+  double base_lr(std::size_t group) const;
 
  private:
+  std::vector<double> base_lrs() const;
+
   Optimizer& optimizer_;
-  std::vector<double> base_lrs_;
+  std::vector<double> base_lrs_;  // of the groups seen
   std::int64_t last_epoch_ = 0;
 };
 
 /// Multiplies the rates by gamma every step_size epochs, as torch.optim.lr_scheduler.StepLR.
 class StepLR final : public LRScheduler {
  public:
+  /// Throws ValueError if step_size is not positive, or gamma negative.
   StepLR(Optimizer& optimizer, std::int64_t step_size, double gamma = 0.1);
 
  protected:

@@ -10,6 +10,10 @@
 
 namespace taper::optim {
 
+namespace detail {
+class EntryReader;
+}
+
 /// Receives the options of a group by name, to save or to load them.
 class OptionVisitor {
  public:
@@ -29,14 +33,17 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Updates every parameter that has a gradient.
+  /// Updates every parameter that has a gradient. Throws ValueError, before anything is written, if an option of a
+  /// group has since been set to a value that the constructor would have refused.
   virtual void step();
   /// Drops the gradients, or fills them with zeros.
   void zero_grad(bool set_to_none = true);
 
   std::size_t num_groups() const { return groups_.size(); }
+  // Where a group is asked for: IndexError if there is none of this number.
   TensorList params(std::size_t group = 0) const;
   virtual double lr(std::size_t group = 0) const = 0;
+  /// Throws ValueError if the rate is negative.
   virtual void set_lr(std::size_t group, double lr) = 0;
   /// For all groups.
   void set_lr(double lr);
@@ -46,7 +53,7 @@ class Optimizer {
   /// state shares the optimizer's memory.
   TensorDict state_dict() const;
   /// Copies a state_dict() of the same kind of optimizer with groups of the same sizes. Throws ValueError or ShapeError
-  /// if it does not fit, and has then changed nothing.
+  /// if it does not fit or lacks an entry, and has then changed nothing.
   void load_state_dict(const TensorDict& state);
   /// Throws as load_state_dict would, and changes nothing.
   void check_state_dict(const TensorDict& state) const;
@@ -67,6 +74,9 @@ class Optimizer {
   /// Names of Slot::state, and whether Slot::steps matters.
   virtual std::array<const char*, kMaxState> state_names() const = 0;
   virtual bool counts_steps() const { return false; }
+  /// Whether every parameter of the group that was updated has the state i, under the group's options. A state_dict()
+  /// then has it, and one that lacks it is refused.
+  virtual bool needs_state(std::size_t /*group*/, std::size_t /*i*/) const { return counts_steps(); }
   /// Shows the options of a group, which the visitor may change.
   virtual void visit_options(std::size_t group, OptionVisitor& v) = 0;
   /// Throws ValueError if an option of the group is out of its domain.
@@ -75,12 +85,15 @@ class Optimizer {
 
   /// Throws if the parameters cannot form a group: none, not leaves, not floating, or in a group already.
   void add_slots(const TensorList& params);
+  [[noreturn]] void raise_no_group(std::size_t group) const;
+  void check_lr(double lr) const;
   /// The state tensor, made of zeros if there was none, and of the dtype and on the device that the parameter now has.
   static Tensor& state_of(Slot& slot, std::size_t i);
 
  private:
   struct LoadedState;
-  void check_option_values(std::size_t group, const std::vector<double>& values) const;
+  class OptionsForNow;
+  Slot read_slot(detail::EntryReader& entries, const Tensor& param, std::size_t group, std::size_t index) const;
   LoadedState read(const TensorDict& state) const;
 
   std::vector<std::vector<Slot>> groups_;
@@ -102,10 +115,17 @@ class OptimizerWith : public Optimizer {
   using Group = ParamGroup<O>;
 
   /// The options of a group; changes hold from the next step on.
-  O& options(std::size_t group = 0) { return options_.at(group); }
-  const O& options(std::size_t group = 0) const { return options_.at(group); }
-  double lr(std::size_t group = 0) const override { return options_.at(group).lr; }
-  void set_lr(std::size_t group, double lr) override { options_.at(group).lr = lr; }
+  O& options(std::size_t group = 0) {
+    if (group >= options_.size()) raise_no_group(group);
+    return options_[group];
+  }
+  const O& options(std::size_t group = 0) const { return const_cast<OptimizerWith&>(*this).options(group); }
+  double lr(std::size_t group = 0) const override { return options(group).lr; }
+  void set_lr(std::size_t group, double lr) override {
+    O& o = options(group);
+    check_lr(lr);
+    o.lr = lr;
+  }
   using Optimizer::set_lr;
 
  protected:
@@ -185,6 +205,7 @@ class AdamFamily : public OptimizerWith<O> {
     return {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"};
   }
   bool counts_steps() const override { return true; }
+  bool needs_state(std::size_t group, std::size_t i) const override;
   void visit_options(std::size_t group, OptionVisitor& v) override;
   void check_options(std::size_t group) const override;
   void update(Slot& slot, const Tensor& grad, std::size_t group) override;
