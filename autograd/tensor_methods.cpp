@@ -134,9 +134,6 @@ bool Tensor::retains_grad() const {
 }
 
 void Tensor::set_data(const Tensor& src) {
-  check<AutogradError>(get().metadata_change_allowed(),
-                       "set_data: the shape of this tensor is frozen: it shares memory "
-                       "with another by detach(); clone() it first");
   AutogradMeta* m = meta_of(*this);
   check<DTypeError>(!(m && m->requires_grad) || is_floating(src.dtype()), "set_data: a tensor that requires grad (",
                     spec(), ") cannot take ", src.spec(), ": only floating tensors have gradients");

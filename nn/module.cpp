@@ -8,6 +8,7 @@
 #include <ostream>
 #include <set>
 #include <typeinfo>
+#include "module_state.h"
 
 #include "module_walk.h"
 
@@ -176,6 +177,8 @@ void convert(Module& m, std::optional<Device> device, std::optional<DType> dtype
 }
 
 void check_floating(DType dtype) {
+    check<ValueError>(is_same_kind(t, value), "Module.to: '", e.path,
+                      "' is a tensor of a class of its own, which conversion does not keep; convert it by set_data()");
   check<DTypeError>(is_floating(dtype), "Module.to: a module can be converted to a floating dtype only, got ", dtype);
 }
 

@@ -4,6 +4,7 @@
 #include <taper/memory_overlap.h>
 
 #include <set>
+#include <typeinfo>
 
 #include "module_walk.h"
 
@@ -20,12 +21,18 @@ void append_keys(std::string& s, const char* what, const std::vector<std::string
 
 }  // namespace
 
+bool is_same_kind(const Tensor& a, const Tensor& b) {
+  const TensorImpl &x = *a.impl(), &y = *b.impl();
+  return typeid(x) == typeid(y);
+}
+
 StatePlan::StatePlan(const Module& m, const TensorDict& state, bool strict, bool assign) : assign_(assign) {
   const NoGradGuard no_grad;
   const ModuleWalk walk(m);
   std::set<const StorageImpl*> written;
   std::set<std::string> known;
   std::string misfits;
+  bool only_dtypes_misfit = true;
   for (const auto& e : walk.tensors)
     if (e.tensor->defined()) written.insert(e.tensor->storage().get());
 
@@ -38,15 +45,25 @@ StatePlan::StatePlan(const Module& m, const TensorDict& state, bool strict, bool
       result_.missing_keys.push_back(e.path);
     } else if (!from->defined()) {
       misfits += "; '" + e.path + "' is undefined";
+      only_dtypes_misfit = false;
     } else if (!(from->sizes() == to.sizes())) {
       misfits += "; '" + e.path + "' is ";
       append_to(misfits, from->sizes());
       misfits += ", the module needs ";
       append_to(misfits, to.sizes());
+      only_dtypes_misfit = false;
+    } else if (assign && to.requires_grad() && !from->is_floating_point()) {
+      misfits += "; '" + e.path + "' is ";
+      append_to(misfits, *from);
+      misfits += ", which cannot have the gradients that the module's requires; assign = false converts it";
+    } else if (assign && !is_same_kind(*from, to)) {
+      misfits += "; '" + e.path + "' is another kind of tensor than the module's; assign = false copies it";
+      only_dtypes_misfit = false;
     } else if (assign) {
       writes_.push_back({e.tensor, from->detach()});
     } else if (overlaps_itself(to)) {
       misfits += "; '" + e.path + "' cannot be written: its elements share memory";
+      only_dtypes_misfit = false;
     } else if (misfits.empty()) {
       Tensor value = from->to(to.device(), to.dtype());
       // A value in memory that is itself to be written must be read first.
@@ -64,6 +81,7 @@ StatePlan::StatePlan(const Module& m, const TensorDict& state, bool strict, bool
     append_keys(text, "unexpected", result_.unexpected_keys);
   }
   if (misfits.empty()) raise<ValueError>(text, "; strict = false loads what has the same names");
+  if (only_dtypes_misfit) raise<DTypeError>(text, misfits);
   raise<ShapeError>(text, misfits);
 }
 

@@ -6,6 +6,9 @@
 
 namespace taper::nn {
 
+/// Whether a and b are tensors of one class, as set_data() needs.
+bool is_same_kind(const Tensor& a, const Tensor& b);
+
 /// A state that fits a module, ready to be copied into it: what can fail has been done.
 class StatePlan {
  public:

@@ -55,6 +55,36 @@ TEST_CASE("loading with assign takes the state's memory over", "[S171]") {
   CHECK(weight.requires_grad());
 }
 
+TEST_CASE("assign takes over nothing that does not fit", "[B74]") {
+  Net a;
+  const auto before = values(a);
+  const void* memory = a.body.weight.data_ptr();
+  TensorDict state = nn::clone(a).to(float64).state_dict();
+  state["head.bias"] = zeros({3}, int64);
+  for (const bool strict : {true, false}) {
+    CHECK_THROWS_AS(a.load_state_dict(state, strict, true), DTypeError);
+    CHECK_THROWS_WITH(a.load_state_dict(state, strict, true),
+                      Contains("Net.load_state_dict: the state does not fit; 'head.bias' is int64[3] on cpu"));
+  }
+  state["body.bias"] = zeros({3}, int64);
+  CHECK_THROWS_AS(a.load_state_dict(state, true, true), ShapeError);
+  CHECK(a.body.weight.data_ptr() == memory);
+  CHECK(a.body.weight.dtype() == float32);
+  CHECK(values(a) == before);
+
+  // Without assign integers are converted; without requires_grad they are taken over.
+  state.erase("body.bias");
+  a.load_state_dict(state, false);
+  CHECK(a.head.bias.dtype() == float32);
+  a.requires_grad_(false).load_state_dict(state, false, true);
+  CHECK(a.head.bias.dtype() == int64);
+
+  nn::Linear detached(1, 1, {.bias = false});
+  detached.weight = detached.weight.detach();
+  detached.load_state_dict({{"weight", full({1, 1}, 3.0)}}, true, true);
+  CHECK(detached.weight.item<float>() == 3);
+}
+
 TEST_CASE("one wrong tensor in the middle of a state: nothing is written", "[B74]") {
   Net a, b;
   const auto before = values(a);

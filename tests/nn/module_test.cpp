@@ -400,6 +400,32 @@ TEST_CASE("a module without a one-tensor forward says so") {
   CHECK(pairwise.forward(ones({1}), ones({1})).item<float>() == 2);
   nn::Module& module = pairwise;
   CHECK_THROWS_WITH(module(ones({1})), Contains("Pairwise: has no forward() that makes one tensor from one"));
+TEST_CASE("conversion takes tensors that share memory apart, and changes all or nothing") {
+  struct Net final : nn::Module {
+    nn::Parameter u{ones({2})}, w{ones({2})};
+    nn::Buffer b{w.detach()};
+    void members(nn::MemberVisitor& v) override { v("u", u), v("w", w), v("b", b); }
+  } net;
+  const Tensor b = net.b;
+  net.to(float64);
+  for (const auto& [name, t] : net.state_dict()) CHECK(t.dtype() == float64);
+  CHECK(net.b.is_same(b));
+  CHECK_FALSE(net.b.is_alias_of(net.w));
+  CHECK(b.to_vector<double>() == std::vector<double>{1, 1});
+  CHECK(net.w.requires_grad());
+
+  struct OwnKind final : TensorImpl {
+    using TensorImpl::TensorImpl;
+    IntrusivePtr<TensorImpl> shallow_copy_and_detach(bool) const override {
+      return make_intrusive<OwnKind>(storage(), dtype(), geometry(), offset());
+    }
+    void shallow_copy_from(const TensorImpl& src) override { TensorImpl::shallow_copy_from(src); }
+  };
+  net.b = make_tensor<OwnKind>(b.storage(), float64, b.impl()->geometry(), 0);
+  CHECK_THROWS_WITH(net.to(float32), Contains("Module.to: 'b' is a tensor of a class of its own"));
+  CHECK(net.u.dtype() == float64);
+}
+
 }
 
 // ---- Sequential ----

@@ -91,7 +91,7 @@ class TensorImpl : public RefCounted, public Pooled<TensorImpl>, private live::C
 
   /// New shape and place in the same storage. Throws if this tensor's metadata is frozen.
   void set_geometry(SizesAndStrides geometry, std::int64_t offset);
-  /// False: set_geometry, resize_ and set_data throw.
+  /// False: set_geometry and resize_ throw.
   void allow_metadata_change(bool allow) noexcept { metadata_change_allowed_ = allow; }
   bool metadata_change_allowed() const noexcept { return metadata_change_allowed_; }
 

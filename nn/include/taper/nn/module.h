@@ -110,9 +110,9 @@ class Module {
   /// Parameters and persistent buffers under all their names, without history. They share the module's memory.
   TensorDict state_dict() const;
   /// Copies values into the module's tensors, which stay the same objects, on their devices, with their dtypes. Names
-  /// must match if strict; those that do not are returned. Throws ValueError or ShapeError, naming everything that does
-  /// not fit, and has then changed nothing. With `assign` the tensors take over the memory and dtype of the state
-  /// instead, which they then share.
+  /// must match if strict; those that do not are returned. Throws ValueError, ShapeError or DTypeError, naming
+  /// everything that does not fit, and has then changed nothing. With `assign` the tensors take over the memory and
+  /// dtype of the state instead, which they then share.
   LoadResult load_state_dict(const TensorDict& state, bool strict = true, bool assign = false);
   /// Throws as load_state_dict() would, and changes nothing.
   LoadResult check_state_dict(const TensorDict& state, bool strict = true) const;
@@ -126,7 +126,8 @@ class Module {
   /// Whether the parameters are trained.
   Module& requires_grad_(bool on = true);
   /// Converts floating parameters, buffers and gradients; the tensors stay the same objects, so optimizers and ties
-  /// keep.
+  /// keep. Tensors that share memory, as b = w.detach(), have memory of their own afterwards. If it throws, nothing has
+  /// changed.
   Module& to(DType dtype);
   Module& to(Device device);
   Module& to(Device device, DType dtype);
