@@ -58,6 +58,6 @@ std::string Conv2d::extra_repr() const {
   return s;
 }
 
-Conv2d Conv2d::clone() const { return detail::clone_as(*this, in_channels_, out_channels_, kernel_size_, options_); }
+Conv2d Conv2d::clone() const { return clone_as(*this, in_channels_, out_channels_, kernel_size_, options_); }
 
 }  // namespace taper::nn

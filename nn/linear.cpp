@@ -53,7 +53,7 @@ std::string Linear::extra_repr() const {
          ", bias=" + name_of_bool(bias.defined());
 }
 
-Linear Linear::clone() const { return detail::clone_as(*this, in_features_, out_features_, options_); }
+Linear Linear::clone() const { return clone_as(*this, in_features_, out_features_, options_); }
 
 std::string Flatten::extra_repr() const {
   return "start_dim=" + std::to_string(start_) + ", end_dim=" + std::to_string(end_);

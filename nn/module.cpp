@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <ostream>
 #include <set>
 #include <typeinfo>
-#include "module_state.h"
 
+#include "module_state.h"
 #include "module_walk.h"
 
 namespace taper::nn {
@@ -27,8 +26,8 @@ Parameter::Parameter(const Tensor& t, bool requires_grad) : Member(leaf_with_mem
   if (defined()) requires_grad_(requires_grad);
 }
 
-void MemberVisitor::operator()(std::string_view name, Module& child) {
-  children_.push_back({std::string(name), &child});
+void MemberVisitor::module(std::string_view name, Module& child, detail::AssignClone assign_clone) {
+  children_.push_back({std::string(name), &child, assign_clone});
 }
 void MemberVisitor::parameter(std::string_view name, Tensor& t) {
   parameters_.push_back({std::string(name), &t, true});
@@ -36,7 +35,9 @@ void MemberVisitor::parameter(std::string_view name, Tensor& t) {
 void MemberVisitor::buffer(std::string_view name, Tensor& t, bool persistent) {
   buffers_.push_back({std::string(name), &t, persistent});
 }
-void MemberVisitor::skip(Module& child) { skipped_.push_back(&child); }
+void MemberVisitor::skip(Module& child, detail::AssignClone assign_clone) {
+  skipped_modules_.push_back({{}, &child, assign_clone});
+}
 
 // ---- Hooks ----
 
@@ -73,6 +74,14 @@ Tensor Module::call_with_hooks(const Tensor& x) {
     if (slot->hook)
       if (Tensor changed = slot->hook->after(*this, input, output); changed.defined()) output = std::move(changed);
   return output;
+}
+
+bool ModuleWalk::assign_clone(const ModuleEntry& from, Module& to) {
+  if (!from.assign_clone) return false;
+  std::unique_ptr<Module::Hooks> hooks = std::move(to.hooks_);
+  const bool done = from.assign_clone(*from.module, to);
+  to.hooks_ = std::move(hooks);
+  return done;
 }
 
 // ---- Life ----
@@ -130,7 +139,7 @@ std::vector<std::pair<std::string, Module*>> Module::named_modules() {
 
 std::vector<std::pair<std::string, Module*>> Module::named_children() {
   std::vector<std::pair<std::string, Module*>> out;
-  for (const auto& e : ModuleWalk::children(*this)) out.emplace_back(e.path, e.module);
+  for (const auto& e : ModuleWalk::members(*this).children) out.emplace_back(e.path, e.module);
   return out;
 }
 
@@ -168,6 +177,8 @@ void convert(Module& m, std::optional<Device> device, std::optional<DType> dtype
     };
     const Tensor value = target(t.detach()), grad = t.grad();
     if (value.dtype() == t.dtype() && value.device() == t.device()) continue;
+    check<ValueError>(is_same_kind(t, value), "Module.to: '", e.path,
+                      "' is a tensor of a class of its own, which conversion does not keep; convert it by set_data()");
     conversions.push_back({t, value, grad.defined() ? target(grad) : grad});
   }
   for (Conversion& c : conversions) {
@@ -177,8 +188,6 @@ void convert(Module& m, std::optional<Device> device, std::optional<DType> dtype
 }
 
 void check_floating(DType dtype) {
-    check<ValueError>(is_same_kind(t, value), "Module.to: '", e.path,
-                      "' is a tensor of a class of its own, which conversion does not keep; convert it by set_data()");
   check<DTypeError>(is_floating(dtype), "Module.to: a module can be converted to a floating dtype only, got ", dtype);
 }
 
@@ -198,33 +207,6 @@ Module& Module::to(Device device, DType dtype) {
   convert(*this, device, dtype);
   return *this;
 }
-
-namespace detail {
-
-void copy_members(const Module& from, Module& to) {
-  const ModuleWalk source(from), target(to);
-  const auto same = [](const auto& a, const auto& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](const auto& x, const auto& y) { return x.path == y.path; });
-  };
-  check<ValueError>(same(source.tensors, target.tensors) && same(source.modules, target.modules), "clone: this ",
-                    from.type_name(), " has other members than a new one; give its class a method clone()");
-  const NoGradGuard no_grad;
-  std::map<const TensorImpl*, Tensor> copies;  // a shared tensor stays shared
-  for (std::size_t i = 0; i < source.tensors.size(); ++i) {
-    const Tensor& t = *source.tensors[i].tensor;
-    Tensor& copy = copies[t.impl()];
-    if (t.defined() && !copy.defined()) {
-      copy = t.detach().clone();
-      if (t.requires_grad()) copy.requires_grad_();
-    }
-    *target.tensors[i].tensor = copy;
-  }
-  for (std::size_t i = 0; i < source.modules.size(); ++i)
-    ModuleWalk::set_training(*target.modules[i].module, source.modules[i].module->is_training());
-}
-
-}  // namespace detail
 
 // ---- Text ----
 
@@ -246,7 +228,7 @@ std::string Module::type_name() const {
 std::string to_string(const Module& m) {
   std::string s = m.type_name() + '(';
   const std::string extra = m.extra_repr();
-  const auto children = ModuleWalk::children(m);
+  const auto children = ModuleWalk::members(m).children;
   if (children.empty()) return s + extra + ')';
   if (!extra.empty()) s += "\n  " + extra;
   for (const auto& child : children) {

@@ -78,7 +78,9 @@ MemberVisitor Module::listed() const {
     check<ValueError>(!name.empty(), type_name(), ": members() lists a member without a name");
     check<ValueError>(names.insert(name).second, type_name(), ": members() lists two members as '", name, "'");
   };
-  std::set<const void*> known(list.skipped_.begin(), list.skipped_.end());
+  std::set<const void*> known;
+  for (const auto& t : list.skipped_tensors_) known.insert(t.tensor);
+  for (const auto& c : list.skipped_modules_) known.insert(c.module);
   std::vector<Extent> inner;
   for (const auto& p : list.parameters_) take_name(p.name), known.insert(p.tensor);
   for (const auto& b : list.buffers_) take_name(b.name), known.insert(b.tensor);
@@ -104,9 +106,15 @@ MemberVisitor Module::listed() const {
 
 ModuleWalk::ModuleWalk(const Module& root) { visit(const_cast<Module&>(root), ""); }
 
-std::vector<ModuleWalk::ModuleEntry> ModuleWalk::children(const Module& m) {
-  std::vector<ModuleEntry> out;
-  for (const auto& c : m.listed().children_) out.push_back({c.name, c.module});
+ModuleWalk::Members ModuleWalk::members(const Module& m) {
+  const MemberVisitor list = m.listed();
+  Members out;
+  for (const auto& p : list.parameters_) out.tensors.push_back({p.name, p.tensor, Kind::parameter});
+  for (const auto& b : list.buffers_)
+    out.tensors.push_back({b.name, b.tensor, b.persistent ? Kind::buffer : Kind::other_buffer});
+  for (const auto& c : list.children_) out.children.push_back({c.name, c.module, c.assign_clone});
+  for (const auto& t : list.skipped_tensors_) out.skipped_tensors.push_back(t.tensor);
+  for (const auto& c : list.skipped_modules_) out.skipped_modules.push_back({c.name, c.module, c.assign_clone});
   return out;
 }
 
@@ -115,11 +123,9 @@ void ModuleWalk::visit(Module& m, const std::string& path) {
                     path, "', a module that contains this one");
   above_.push_back(&m);
   modules.push_back({path, &m});
-  const MemberVisitor list = m.listed();
-  for (const auto& p : list.parameters_) tensors.push_back({joined(path, p.name), p.tensor, Kind::parameter});
-  for (const auto& b : list.buffers_)
-    tensors.push_back({joined(path, b.name), b.tensor, b.persistent ? Kind::buffer : Kind::other_buffer});
-  for (const auto& c : list.children_) visit(*c.module, joined(path, c.name));
+  const Members list = members(m);
+  for (const TensorEntry& t : list.tensors) tensors.push_back({joined(path, t.path), t.tensor, t.kind});
+  for (const ModuleEntry& c : list.children) visit(*c.module, joined(path, c.path));
   above_.pop_back();
 }
 

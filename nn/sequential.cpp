@@ -18,14 +18,15 @@ Tensor Sequential::forward(const Tensor& x) {
 }
 
 void Sequential::members(MemberVisitor& v) {
-  for (std::size_t i = 0; i < children_.size(); ++i) v(std::to_string(i), *children_[i].module);
+  for (std::size_t i = 0; i < children_.size(); ++i)
+    v.module(std::to_string(i), *children_[i].module, children_[i].assign);
 }
 
 Sequential Sequential::clone() const {
   Sequential copy;
-  for (const Child& child : children_) copy.children_.push_back({child.copy(*child.module), child.copy});
-  // Once more for all of them together, so that what two children share stays shared.
-  detail::copy_members(*this, copy);
+  for (const Child& child : children_) copy.children_.push_back({child.copy(*child.module), child.copy, child.assign});
+  // What two children share stays shared.
+  detail::copy_members(*this, copy, true);
   return copy;
 }
 

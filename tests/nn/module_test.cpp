@@ -244,6 +244,92 @@ TEST_CASE("a clone shares nothing and keeps values, ties, dtypes and modes") {
   CHECK(layer.clone().in_features() == 3);
 }
 
+TEST_CASE("a clone has the options of the modules in it, whatever the constructor gives them") {
+  struct Net final : nn::Module {
+    nn::Dropout drop;
+    nn::Linear fc;
+    nn::Sequential body;
+    nn::Module* last;  // in body
+    Net(double p = .5, std::int64_t width = 2, bool bias = true) : drop(p), fc(2, width, {.bias = bias}) {
+      body.push_back(nn::Flatten(width));
+      last = &body.push_back(nn::Dropout(p));
+    }
+    void members(nn::MemberVisitor& v) override { v("drop", drop), v("fc", fc), v("body", body); }
+  };
+  Net net(.9, 3, false);
+  net.fc.eval();
+  int calls = 0;
+  net.drop.register_forward_hook([&](nn::Module&, const Tensor&, const Tensor&) { return ++calls, Tensor(); });
+  Net copy = nn::clone(net);
+
+  CHECK(nn::to_string(copy) == nn::to_string(net));
+  CHECK(copy.fc.weight.to_vector<float>() == net.fc.weight.to_vector<float>());
+  CHECK_FALSE(copy.fc.weight.is_alias_of(net.fc.weight));
+  CHECK_FALSE(copy.fc.bias.defined());
+  CHECK_FALSE(copy.fc.is_training());
+  CHECK(copy.last == &copy.body[1]);
+  copy.drop(ones({1}));
+  CHECK(calls == 0);
+
+  // So too where there are more layers than the constructor makes.
+  net.body.push_back(nn::Linear(1, 1));
+  CHECK(nn::to_string(nn::clone(net)) == nn::to_string(net));
+}
+
+TEST_CASE("a class that says how it is cloned is cloned so wherever it is a member") {
+  struct Scale final : nn::Module {
+    double factor;  // which nothing shows
+    nn::Parameter w{ones({1})};
+    explicit Scale(double f) : factor(f) {}
+    void members(nn::MemberVisitor& v) override { v("w", w); }
+    Scale clone() const { return nn::clone_as(*this, factor); }
+  };
+  struct Net final : nn::Module {
+    Scale a{1}, b{1};
+    nn::Linear teacher{1, 1};
+    nn::Buffer cache{ones({1})};
+    void members(nn::MemberVisitor& v) override { v("a", a), v("b", b), v.skip(teacher), v.skip(cache); }
+  } net;
+  net.a.factor = 3;
+  net.b.w = net.a.w;
+  const Net copy = nn::clone(net);
+  CHECK(copy.a.factor == 3);
+  CHECK(copy.a.w.is_same(copy.b.w));
+  CHECK_FALSE(copy.a.w.is_same(net.a.w));
+  CHECK(copy.teacher.weight.item<float>() == net.teacher.weight.item<float>());
+  CHECK_FALSE(copy.teacher.weight.is_alias_of(net.teacher.weight));
+  CHECK(copy.cache.item<float>() == 1);
+}
+
+TEST_CASE("an option that a clone would lose is an error") {
+  struct Scale final : nn::Module {
+    int factor;
+    explicit Scale(int f = 1) : factor(f) {}
+    std::string extra_repr() const override { return std::to_string(factor); }
+  };
+  struct Net final : nn::Module {
+    Scale scale;
+    explicit Net(int f = 1) : scale(f) {}
+    void members(nn::MemberVisitor& v) override { v("scale", scale); }
+  };
+  CHECK(nn::clone(Net()).scale.factor == 1);
+  CHECK_THROWS_AS(nn::clone(Net(2)), ValueError);
+  CHECK_THROWS_WITH(nn::clone(Net(2)), Contains("'scale' (Scale) would be Scale(1) instead of Scale(2)"));
+  CHECK_THROWS_WITH(nn::clone(Scale(2)), Contains("clone: this Scale would be Scale(1) instead of Scale(2); give its"));
+}
+
+TEST_CASE("clone leaves alone what a module shares with others") {
+  static nn::Linear* everyones;
+  struct Net final : nn::Module {
+    void members(nn::MemberVisitor& v) override { v("shared", *everyones), v.skip(*this); }
+  };
+  nn::Linear shared(1, 1);
+  everyones = &shared;
+  const Tensor weight = shared.weight;
+  CHECK(nn::clone(Net()).parameters()[0].is_same(weight));
+  CHECK(shared.weight.is_same(weight));
+}
+
 TEST_CASE("a class whose constructor makes other members must clone itself") {
   struct Stack final : nn::Module {
     std::vector<nn::Linear> layers;
@@ -312,6 +398,32 @@ TEST_CASE("conversion keeps identities, ties, gradients and optimizers") {
   } counter;
   counter.to(float64);
   CHECK(counter.count.dtype() == int64);
+}
+
+TEST_CASE("conversion takes tensors that share memory apart, and changes all or nothing") {
+  struct Net final : nn::Module {
+    nn::Parameter u{ones({2})}, w{ones({2})};
+    nn::Buffer b{w.detach()};
+    void members(nn::MemberVisitor& v) override { v("u", u), v("w", w), v("b", b); }
+  } net;
+  const Tensor b = net.b;
+  net.to(float64);
+  for (const auto& [name, t] : net.state_dict()) CHECK(t.dtype() == float64);
+  CHECK(net.b.is_same(b));
+  CHECK_FALSE(net.b.is_alias_of(net.w));
+  CHECK(b.to_vector<double>() == std::vector<double>{1, 1});
+  CHECK(net.w.requires_grad());
+
+  struct OwnKind final : TensorImpl {
+    using TensorImpl::TensorImpl;
+    IntrusivePtr<TensorImpl> shallow_copy_and_detach(bool) const override {
+      return make_intrusive<OwnKind>(storage(), dtype(), geometry(), offset());
+    }
+    void shallow_copy_from(const TensorImpl& src) override { TensorImpl::shallow_copy_from(src); }
+  };
+  net.b = make_tensor<OwnKind>(b.storage(), float64, b.impl()->geometry(), 0);
+  CHECK_THROWS_WITH(net.to(float32), Contains("Module.to: 'b' is a tensor of a class of its own"));
+  CHECK(net.u.dtype() == float64);
 }
 
 TEST_CASE("a model on meta has shapes, parameters and no memory", "[S136]") {
@@ -400,32 +512,6 @@ TEST_CASE("a module without a one-tensor forward says so") {
   CHECK(pairwise.forward(ones({1}), ones({1})).item<float>() == 2);
   nn::Module& module = pairwise;
   CHECK_THROWS_WITH(module(ones({1})), Contains("Pairwise: has no forward() that makes one tensor from one"));
-TEST_CASE("conversion takes tensors that share memory apart, and changes all or nothing") {
-  struct Net final : nn::Module {
-    nn::Parameter u{ones({2})}, w{ones({2})};
-    nn::Buffer b{w.detach()};
-    void members(nn::MemberVisitor& v) override { v("u", u), v("w", w), v("b", b); }
-  } net;
-  const Tensor b = net.b;
-  net.to(float64);
-  for (const auto& [name, t] : net.state_dict()) CHECK(t.dtype() == float64);
-  CHECK(net.b.is_same(b));
-  CHECK_FALSE(net.b.is_alias_of(net.w));
-  CHECK(b.to_vector<double>() == std::vector<double>{1, 1});
-  CHECK(net.w.requires_grad());
-
-  struct OwnKind final : TensorImpl {
-    using TensorImpl::TensorImpl;
-    IntrusivePtr<TensorImpl> shallow_copy_and_detach(bool) const override {
-      return make_intrusive<OwnKind>(storage(), dtype(), geometry(), offset());
-    }
-    void shallow_copy_from(const TensorImpl& src) override { TensorImpl::shallow_copy_from(src); }
-  };
-  net.b = make_tensor<OwnKind>(b.storage(), float64, b.impl()->geometry(), 0);
-  CHECK_THROWS_WITH(net.to(float32), Contains("Module.to: 'b' is a tensor of a class of its own"));
-  CHECK(net.u.dtype() == float64);
-}
-
 }
 
 // ---- Sequential ----

@@ -12,7 +12,7 @@ class ReLU final : public Module {
   explicit ReLU(const ReLUOptions& options = {}) : inplace_(options.inplace) {}
   Tensor forward(const Tensor& x) override;
   std::string extra_repr() const override { return inplace_ ? "inplace=True" : ""; }
-  ReLU clone() const { return detail::clone_as(*this, ReLUOptions{inplace_}); }
+  ReLU clone() const { return clone_as(*this, ReLUOptions{inplace_}); }
 
  private:
   bool inplace_;
@@ -39,7 +39,7 @@ class Dropout final : public Module {
   explicit Dropout(double p = 0.5, const DropoutOptions& options = {});
   Tensor forward(const Tensor& x) override;
   std::string extra_repr() const override;
-  Dropout clone() const { return detail::clone_as(*this, p_, DropoutOptions{inplace_}); }
+  Dropout clone() const { return clone_as(*this, p_, DropoutOptions{inplace_}); }
 
  private:
   double p_;

@@ -46,7 +46,7 @@ class BatchNorm1d final : public BatchNorm {
  public:
   explicit BatchNorm1d(std::int64_t num_features, const BatchNormOptions& options = {})
       : BatchNorm(num_features, options) {}
-  BatchNorm1d clone() const { return detail::clone_as(*this, num_features(), options()); }
+  BatchNorm1d clone() const { return clone_as(*this, num_features(), options()); }
 
  protected:
   void check_input(const Tensor& x) const override;
@@ -57,7 +57,7 @@ class BatchNorm2d final : public BatchNorm {
  public:
   explicit BatchNorm2d(std::int64_t num_features, const BatchNormOptions& options = {})
       : BatchNorm(num_features, options) {}
-  BatchNorm2d clone() const { return detail::clone_as(*this, num_features(), options()); }
+  BatchNorm2d clone() const { return clone_as(*this, num_features(), options()); }
 
  protected:
   void check_input(const Tensor& x) const override;

@@ -38,7 +38,7 @@ class Flatten final : public Module {
   explicit Flatten(std::int64_t start_dim = 1, std::int64_t end_dim = -1) : start_(start_dim), end_(end_dim) {}
   Tensor forward(const Tensor& x) override { return x.flatten(start_, end_); }
   std::string extra_repr() const override;
-  Flatten clone() const { return detail::clone_as(*this, start_, end_); }
+  Flatten clone() const { return clone_as(*this, start_, end_); }
 
  private:
   std::int64_t start_, end_;

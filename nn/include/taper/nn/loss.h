@@ -13,7 +13,7 @@ class CrossEntropyLoss final : public Module {
   Tensor forward(const Tensor& input, const Tensor& target);
   Tensor operator()(const Tensor& input, const Tensor& target) { return forward(input, target); }
   void members(MemberVisitor& v) override { v("weight", weight); }
-  CrossEntropyLoss clone() const { return detail::clone_as(*this, options_with_weight()); }
+  CrossEntropyLoss clone() const { return clone_as(*this, options_with_weight()); }
 
   Buffer weight;  ///< [classes]; undefined: all classes count the same
 
@@ -32,7 +32,7 @@ class MSELoss final : public Module {
   using Module::forward;
   Tensor forward(const Tensor& input, const Tensor& target) { return mse_loss(input, target, options_.reduction); }
   Tensor operator()(const Tensor& input, const Tensor& target) { return forward(input, target); }
-  MSELoss clone() const { return detail::clone_as(*this, options_); }
+  MSELoss clone() const { return clone_as(*this, options_); }
 
  private:
   MSELossOptions options_;

@@ -8,6 +8,8 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,23 @@ namespace taper::nn {
 
 class Module;
 class ModuleWalk;
+class Sequential;
+
+namespace detail {
+
+/// Whether the class says itself how it is cloned.
+template <class M>
+inline constexpr bool has_clone = requires(const M& m) {
+  requires std::is_same_v<decltype(m.clone()), M>;
+};
+
+/// Makes `to` a clone of `from`, in place. False, and nothing done, if one of them is of another class.
+using AssignClone = bool (*)(const Module& from, Module& to);
+/// Null for a class that does not say how it is cloned.
+template <class M>
+AssignClone assign_clone_of();
+
+}  // namespace detail
 
 /// Collects what a module lists in members().
 class MemberVisitor {
@@ -22,18 +41,26 @@ class MemberVisitor {
   void operator()(std::string_view name, Parameter& p) { parameter(name, p); }
   void operator()(std::string_view name, Buffer& b) { buffer(name, b); }
   /// A module that is a member, or that the module owns otherwise.
-  void operator()(std::string_view name, Module& child);
+  template <class M>
+  requires std::is_base_of_v<Module, M>
+  void operator()(std::string_view name, M& child) { module(name, child, detail::assign_clone_of<M>()); }
+  void operator()(std::string_view name, Module& child) { module(name, child, nullptr); }
   /// A trained tensor that is not kept in a Parameter.
   void parameter(std::string_view name, Tensor& t);
   /// A tensor that is not kept in a Buffer. One that is not persistent is converted with the module but not saved.
   void buffer(std::string_view name, Tensor& t, bool persistent = true);
-  /// Says that a member is left out on purpose: it is neither trained, saved nor converted with the module.
-  void skip(Tensor& t) { skipped_.push_back(&t); }
-  void skip(Module& child);
+  /// Says that a member is left out on purpose: it is neither trained, saved nor converted with the module. Clones have
+  /// it all the same.
+  void skip(Tensor& t) { skipped_tensors_.push_back({{}, &t, false}); }
+  template <class M>
+  requires std::is_base_of_v<Module, M>
+  void skip(M& child) { skip(child, detail::assign_clone_of<M>()); }
+  void skip(Module& child) { skip(child, nullptr); }
 
  private:
   friend class Module;
   friend class ModuleWalk;
+  friend class Sequential;
   struct TensorMember {
     std::string name;
     Tensor* tensor;
@@ -42,10 +69,13 @@ class MemberVisitor {
   struct ChildMember {
     std::string name;
     Module* module;
+    detail::AssignClone assign_clone;
   };
-  std::vector<TensorMember> parameters_, buffers_;
-  std::vector<ChildMember> children_;
-  std::vector<const void*> skipped_;
+  void module(std::string_view name, Module& child, detail::AssignClone assign_clone);
+  void skip(Module& child, detail::AssignClone assign_clone);
+
+  std::vector<TensorMember> parameters_, buffers_, skipped_tensors_;
+  std::vector<ChildMember> children_, skipped_modules_;
 };
 
 /// Takes a forward hook off again. Dropping the handle leaves the hook in place.
@@ -208,40 +238,53 @@ class SkipInit {
   static inline constinit thread_local bool active_ = false;
 };
 
-/// Gives `to` copies of all tensors of `from` and its modes. Throws ValueError if they do not have the same members.
-void copy_members(const Module& from, Module& to);
+/// Gives `to` copies of all tensors of `from`, its modules' options and its modes; where the children are clones
+/// already, only what they share is left to do. Throws ValueError if the two do not have the same members, or if
+/// options differ that extra_repr() shows and no clone() takes along.
+void copy_members(const Module& from, Module& to, bool children_are_clones = false);
 
-/// A copy of m, made anew from the arguments of its constructor: what the clone() of a layer calls.
-template <class M, class... A>
-M clone_as(const M& m, const A&... arguments) {
-  const SkipInit skip;
-  M copy(arguments...);
-  copy_members(m, copy);
-  return copy;
+template <class M>
+AssignClone assign_clone_of() {
+  if constexpr (has_clone<M> && std::is_move_assignable_v<M>)
+    return [](const Module& from, Module& to) {
+      if (typeid(from) != typeid(M) || typeid(to) != typeid(M)) return false;
+      dynamic_cast<M&>(to) = dynamic_cast<const M&>(from).clone();
+      return true;
+    };
+  else
+    return nullptr;
 }
 
 template <class M>
-inline constexpr bool is_cloneable = requires(const M& m) {
-  requires std::is_same_v<decltype(m.clone()), M>;
-}
-|| std::is_default_constructible_v<M>;
+inline constexpr bool is_cloneable = has_clone<M> || std::is_default_constructible_v<M>;
 
 }  // namespace detail
 
-/// A copy that shares nothing with m: parameters and buffers with their values and ties, and the training modes.
-/// Gradients and hooks are not copied.
+/// A copy of m, made anew from the arguments of its constructor, for the clone() of a class that has data beside its
+/// members: `Block clone() const { return nn::clone_as(*this, channels, rate); }`.
+template <class M, class... A>
+M clone_as(const M& m, const A&... arguments) {
+  const detail::SkipInit skip;
+  M copy(arguments...);
+  detail::copy_members(m, copy);
+  return copy;
+}
+
+/// A copy that shares nothing with m: parameters and buffers with their values and ties, modules with their options and
+/// training modes. Gradients and hooks are not copied.
 ///
-/// Calls `M clone() const` if the class has it. Otherwise the class must have a default constructor, which has to make
-/// the same members as m has; what m holds beside parameters, buffers and modules is then as that constructor leaves
-/// it.
+/// Calls `M clone() const` if the class has it, as all layers have. Otherwise the class must have a default
+/// constructor, which has to make the same members as m has; modules among them are cloned in turn. What m itself holds
+/// beside its members, a number say, is then as that constructor leaves it: a class with such data writes a clone() by
+/// clone_as(). Throws ValueError if the members differ, or if extra_repr() shows that an option would.
 template <class M>
 M clone(const M& m) {
   static_assert(std::is_base_of_v<Module, M>, "clone() copies modules; tensors have a method clone()");
   static_assert(detail::is_cloneable<M>, "give the class a default constructor or a method `M clone() const`");
-  if constexpr (requires { m.clone(); })
+  if constexpr (detail::has_clone<M>)
     return m.clone();
   else
-    return detail::clone_as(m);
+    return clone_as(m);
 }
 
 }  // namespace taper::nn

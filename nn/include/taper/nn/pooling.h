@@ -11,7 +11,7 @@ class MaxPool2d final : public Module {
       : kernel_size_(kernel_size), options_(options) {}
   Tensor forward(const Tensor& x) override { return max_pool2d(x, kernel_size_, options_); }
   std::string extra_repr() const override;
-  MaxPool2d clone() const { return detail::clone_as(*this, kernel_size_, options_); }
+  MaxPool2d clone() const { return clone_as(*this, kernel_size_, options_); }
 
  private:
   IntPair kernel_size_;
@@ -25,7 +25,7 @@ class AvgPool2d final : public Module {
       : kernel_size_(kernel_size), options_(options) {}
   Tensor forward(const Tensor& x) override { return avg_pool2d(x, kernel_size_, options_); }
   std::string extra_repr() const override;
-  AvgPool2d clone() const { return detail::clone_as(*this, kernel_size_, options_); }
+  AvgPool2d clone() const { return clone_as(*this, kernel_size_, options_); }
 
  private:
   IntPair kernel_size_;

@@ -22,7 +22,7 @@ class Sequential : public Module {
   requires std::is_base_of_v<Module, M> M& push_back(M module) {
     auto owned = std::make_unique<M>(std::move(module));
     M& place = *owned;
-    children_.push_back({std::move(owned), copy_child<M>});
+    children_.push_back({std::move(owned), copy_child<M>, detail::assign_clone_of<M>()});
     return place;
   }
 
@@ -47,6 +47,7 @@ class Sequential : public Module {
   struct Child {
     std::unique_ptr<Module> module;
     std::unique_ptr<Module> (*copy)(const Module&);
+    detail::AssignClone assign;
   };
   template <class M>
   static std::unique_ptr<Module> copy_child(const Module& m) {
