@@ -61,6 +61,9 @@ StatePlan::StatePlan(const Module& m, const TensorDict& state, bool strict, bool
       only_dtypes_misfit = false;
     } else if (assign) {
       writes_.push_back({e.tensor, from->detach()});
+    } else if (from->device().is_meta() && !to.device().is_meta()) {
+      misfits += "; '" + e.path + "' is on meta and has no values";
+      only_dtypes_misfit = false;
     } else if (overlaps_itself(to)) {
       misfits += "; '" + e.path + "' cannot be written: its elements share memory";
       only_dtypes_misfit = false;

@@ -11,10 +11,14 @@ namespace taper::nn {
 namespace {
 
 // Note [How large an object is]
-// Whether a member lies within a module takes the size of an object of which only the base class is known. The one
-// place where the compiler keeps that size is the delete-expression: for a class with a virtual destructor it passes
-// the size of the whole object to the class's operator delete, and if that is a destroying one it does nothing else
-// (C++20, [expr.delete]). So a delete-expression on whose way nothing is destroyed answers the question.
+// Whether a member lies within a module takes the size of an object of which only the base class is known. Neither the
+// addresses nor the order of construction of members tell it: a Parameter right behind a module's last known member,
+// made right after it, is either a forgotten member or the next member of the struct that both are in. The one place
+// where the compiler keeps the size is the delete-expression: for a class with a virtual destructor it passes the size
+// of the whole object to the class's operator delete, and if that is a destroying one it does nothing else
+// ([expr.delete]). So a delete-expression on whose way nothing is destroyed answers the question. The standard promises
+// this for objects made by new. For those on the stack or in others it follows from how compilers must implement it:
+// the expression is a virtual call that gets the address alone and cannot know where the object is.
 constinit thread_local std::size_t* asked_size = nullptr;
 
 struct Extent {

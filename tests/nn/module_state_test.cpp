@@ -97,6 +97,8 @@ TEST_CASE("one wrong tensor in the middle of a state: nothing is written", "[B74
                       Contains("Net.load_state_dict") && Contains("'head.weight' is [3, 4], the module needs [3, 2]"));
     CHECK_THROWS_AS(a.check_state_dict(state, strict), ShapeError);
   }
+  state["head.weight"] = zeros({3, 2}, float32, meta);
+  CHECK_THROWS_WITH(a.load_state_dict(state), Contains("'head.weight' is on meta and has no values"));
   state["head.weight"] = Tensor();
   CHECK_THROWS_WITH(a.load_state_dict(state), Contains("'head.weight' is undefined"));
 
