@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "accumulate_grad.h"
+#include "diagnostics/watch.h"
 
 namespace taper {
 
@@ -145,8 +146,12 @@ class BackwardPass {
       std::pop_heap(ready_.begin(), ready_.end(), NewestLast{this});
       const std::uint32_t at = ready_.back();
       ready_.pop_back();
-      run_node(at, keep_graph);
+      if (watched_) [[unlikely]]
+        run_watched(at, keep_graph);
+      else
+        run_node(at, keep_graph);
     }
+    if (watched_) check_budget();
   }
 
  private:
@@ -237,6 +242,17 @@ class BackwardPass {
     std::push_heap(ready_.begin(), ready_.end(), NewestLast{this});
   }
 
+  /// What is thrown says where the operation was recorded.
+  void run_watched(std::uint32_t at, bool keep_graph) {
+    const IntrusivePtr<Node> node = tasks_[at].node;
+    try {
+      run_node(at, keep_graph);
+    } catch (std::runtime_error& error) {
+      add_call_site(error, *node);
+      throw;
+    }
+  }
+
   void run_node(std::uint32_t at, bool keep_graph) {
     const IntrusivePtr<Node> node = std::move(tasks_[at].node);
     Gradients out;
@@ -251,7 +267,9 @@ class BackwardPass {
       for (Capture& c : captures_)
         if (c.edge.node == node && !c.run) c.value = in[c.edge.slot];
       if (tasks_[at].needed) {
-        out = hooks ? hooks->apply(*node, std::move(in)) : node->apply(std::move(in));
+        out = watched_ ? apply_watched(*node, std::move(in))
+              : hooks  ? hooks->apply(*node, std::move(in))
+                       : node->apply(std::move(in));
         if (!keep_graph) node->release_saved();
       }
     }
@@ -268,6 +286,7 @@ class BackwardPass {
   }
 
   const char* op_;
+  const bool watched_ = ExcludedKeys::watching();
   std::vector<Edge> roots_;
   TensorList root_grads_;
   std::vector<Capture> captures_;

@@ -2,6 +2,7 @@
 #include <taper/autograd/hooks.h>
 #include <taper/autograd/node.h>
 
+#include "diagnostics/watch.h"
 #include "packed_tensor.h"
 
 namespace taper {
@@ -16,7 +17,10 @@ std::uint64_t next_sequence() {
 }  // namespace
 
 Node::Node() : Node(next_sequence()) {}
-Node::Node(std::uint64_t sequence) : sequence_(sequence) {}
+Node::Node(std::uint64_t sequence) : sequence_(sequence) {
+  if (ExcludedKeys::watching()) [[unlikely]]
+    trace_ = std::make_unique<const NodeTrace>(*this);
+}
 Node::~Node() = default;
 
 void Node::connect_one(const Tensor& t) { edges_.push_back(t.defined() ? gradient_edge(t) : Edge{}); }
@@ -41,6 +45,7 @@ const IntrusivePtr<NodeHooks>& Node::ensure_hooks() {
 void Node::share_hooks(const Node& other) { hooks_ = other.hooks_; }
 
 void Node::destroy() const noexcept {
+  trace_ = nullptr;  // while the node is whole: GraphBudget may be looking at it
   // Deleting a node lets go of the nodes behind it. Those wait in a list threaded through the dead nodes themselves,
   // so that a chain of a million nodes takes neither stack nor memory.
   static constinit thread_local const Node* pending = nullptr;

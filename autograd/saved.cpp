@@ -1,12 +1,13 @@
 #include <taper/autograd/autograd_meta.h>
 #include <taper/autograd/hooks.h>
 
+#include "diagnostics/watch.h"
 #include "packed_tensor.h"
 
 namespace taper {
 
 void Saved::operator=(const Tensor& input) {
-  alias_ = input.detach();
+  alias_ = Tensor(input.impl()->shallow_copy_and_detach(false));
   edge_ = gradient_edge(input);
   version_ = input.version();
   if (autograd::SavedTensorHooks::active()) [[unlikely]]
@@ -14,7 +15,8 @@ void Saved::operator=(const Tensor& input) {
 }
 
 void Saved::keep_output(const Tensor& output) {
-  alias_ = output.detach();
+  alias_ = Tensor(output.impl()->shallow_copy_and_detach(false));
+  is_result_ = true;
   version_ = output.version();
   const AutogradMeta* m = meta_of(output);
   if (m && m->grad_fn) {  // indices and masks have no history to come back with
@@ -73,18 +75,37 @@ void Saved::raise_freed() const {
 void Saved::raise_conflict(const Tensor& alias, std::uint32_t version) const {
   const StorageImpl& memory = *alias.storage();
   const char* writer = memory.last_writer();
+  const ViewPath* through = memory.last_writer_path();
+  const MutationLog::Write* write = last_write(memory);
+  const std::string saved_at = owner_->trace() ? owner_->trace()->recorded_at.str() : "";
+  const std::string modified_at = write ? write->at.str() : "";
+  const bool has_other_form = writer && std::string_view(writer).ends_with('_');
+  const std::string remedy =
+      std::string(has_other_form ? "use the form without the underscore, or " : "") + "clone() before writing";
+
   std::string message;
   const auto say = [&](const auto&... parts) { (append_to(message, parts), ...); };
-  say("backward of ", owner_->name(), " needs '", what_, "' (", alias.spec(),
-      ") as the forward pass left it, at version ", version, ", but ", writer ? writer : "a write",
-      "() changed its memory, now at version ", memory.version(),
-      "; use the form without the underscore, or clone() before writing");
+  say("backward of ", owner_->name(), " needs its ", is_result_ ? "output '" : "input '", what_, "' (", alias.spec(),
+      ") as the forward pass left it, at version ", version);
+  if (!saved_at.empty()) say(" (called at ", saved_at, ")");
+  say(", but ", writer ? writer : "a write", "()");
+  if (through) say(" through ", through);
+  say(" changed its memory, now at version ", memory.version());
+  if (!modified_at.empty()) say(" (called at ", modified_at, ")");
+  say("; ", remedy);
+  if (!ExcludedKeys::watching()) say("; inside a DetectAnomaly scope this error names the lines of both calls");
+
   InplaceConflictError error(message);
   error.saved_by = owner_->name();
   error.saved_as = what_;
+  error.saved_output = is_result_;
   error.modified_by = writer ? writer : "";
+  error.modified_through = names_of(through);
   error.saved_version = version;
   error.current_version = memory.version();
+  error.remedy = remedy;
+  error.saved_at = saved_at;
+  error.modified_at = modified_at;
   throw error;
 }
 

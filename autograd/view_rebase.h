@@ -15,6 +15,7 @@ class WriteThroughView final : public Node {
   WriteThroughView(const Tensor& base, const Tensor& view, IntrusivePtr<Node> writer);
   Gradients apply(Gradients grads) override;
   void release_saved() noexcept override { writer_->release_saved(); }
+  const Node* wrapped() const override { return writer_.get(); }
 
  private:
   ViewPlacement place_;

@@ -45,14 +45,14 @@ std::string Device::str() const {
 void append_to(std::string& s, Device d) { s += d.str(); }
 
 void append_to(std::string& s, DispatchKey k) {
-  static constexpr const char* kNames[] = {"CPU", "CUDA", "Meta", "Extension", "Autocast", "Autograd"};
+  static constexpr const char* kNames[] = {"CPU", "CUDA", "Meta", "Extension", "Autocast", "Autograd", "Watch"};
   s += kNames[unsigned(k)];
 }
 
 void append_to(std::string& s, DispatchKeySet k) {
   s += '{';
   bool first = true;
-  for (unsigned i = 0; i <= unsigned(DispatchKey::Autograd); ++i) {
+  for (unsigned i = 0; i <= unsigned(DispatchKey::Watch); ++i) {
     if (!k.has(DispatchKey(i))) continue;
     if (!first) s += ", ";
     append_to(s, DispatchKey(i));

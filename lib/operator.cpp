@@ -17,8 +17,11 @@ void ensure_kernels() {
 }
 
 namespace {
-/// The i-th of "self, other".
-std::string argument_name(std::string_view arguments, std::size_t i) {
+constexpr std::string_view kOperands = "\n  operands of ";
+}
+
+std::string OpEntry::argument_name(std::size_t i) const {
+  const std::string_view arguments = arguments_;
   std::size_t begin = 0;
   for (; i > 0; --i) {
     const std::size_t comma = arguments.find(',', begin);
@@ -28,8 +31,12 @@ std::string argument_name(std::string_view arguments, std::size_t i) {
   return std::string(arguments.substr(begin, arguments.find(',', begin) - begin));
 }
 
-constexpr std::string_view kOperands = "\n  operands of ";
-}  // namespace
+std::string OpEntry::tensor_argument_name(std::size_t i) const {
+  std::size_t at = 0;
+  for (;; ++at)
+    if (at >= 32 || (!(plain_arguments_ >> at & 1) && i-- == 0)) break;
+  return argument_name(at);
+}
 
 void OpEntry::raise_no_kernel(Device device) const {
   raise<NotImplementedError>(name(), ": no kernel for ", device, " in this build");
@@ -37,7 +44,7 @@ void OpEntry::raise_no_kernel(Device device) const {
 
 void OpEntry::check_operands(const std::vector<Operand>& operands) const {
   for (const auto& [argument, t] : operands)
-    check<ValueError>(t.defined(), name(), ": argument '", argument_name(arguments_, argument),
+    check<ValueError>(t.defined(), name(), ": argument '", argument_name(argument),
                       "' is an undefined tensor; give it a value, for example taper::zeros({2, 3})");
   const Tensor* first = nullptr;  // whose device decides: not a 0-dim cpu tensor
   for (const auto& [argument, t] : operands)
@@ -45,8 +52,8 @@ void OpEntry::check_operands(const std::vector<Operand>& operands) const {
   if (!first) return;
   for (const auto& [argument, t] : operands)
     check<DeviceError>(t.device() == first->device() || (t.device().is_cpu() && t.dim() == 0), name(), ": argument '",
-                       argument_name(arguments_, argument), "' is on ", t.device(), " but the others are on ",
-                       first->device(), "; move it with x.to(other.device())");
+                       argument_name(argument), "' is on ", t.device(), " but the others are on ", first->device(),
+                       "; move it with x.to(other.device())");
 }
 
 void OpEntry::append_operands(Error& e, const std::vector<Operand>& operands) const {
@@ -56,7 +63,7 @@ void OpEntry::append_operands(Error& e, const std::vector<Operand>& operands) co
   for (const auto& [argument, t] : operands) {
     if (!t.defined()) continue;
     text += text.empty() ? ": " : "; ";
-    text += argument_name(arguments_, argument) + ' ';
+    text += argument_name(argument) + ' ';
     if (t.impl()->is_wrapped_number()) {
       text += "a number";
     } else {
@@ -96,6 +103,7 @@ namespace detail {
 
 bool (*requires_grad_hook)(const Tensor& t) = nullptr;
 std::string (*describe_gradient_hook)(const Tensor& t) = nullptr;
+const WatchedCall::Watcher* WatchedCall::watcher = nullptr;
 
 void check_destination(const char* op, const char* functional, const TensorSpec& want, const Tensor& self) {
   check<ShapeError>(want.sizes() == self.sizes(), op, ": the result has shape ", want.sizes(),
@@ -125,7 +133,7 @@ void prepare_out(const char* op, const TensorSpec& want, Tensor& out) {
 void copy_into(Tensor& dst, const Tensor& src) { ops::copy.compute(dst, dst, src); }
 Tensor private_copy(const Tensor& t) { return ops::clone.below_autograd(t); }
 
-Tensor make_view(const Tensor& self, Geometry g, bool several) {
+Tensor make_view(const Tensor& self, Geometry g, bool several, const char* op) {
   const TensorImpl& from = *self.impl();
   ViewOrigin origin = !GradMode::is_enabled() ? ViewOrigin::no_grad
                       : several               ? ViewOrigin::multi_output
@@ -133,7 +141,8 @@ Tensor make_view(const Tensor& self, Geometry g, bool several) {
   if (from.base() && origin == ViewOrigin::grad_mode)
     origin = from.view_origin();  // a view of a view inherits the mark
   const auto& base = from.base() ? from.base() : self.impl_ptr();
-  auto view = make_intrusive<TensorImpl>(base, origin, std::move(g.shape), g.offset);
+  auto view =
+      make_intrusive<TensorImpl>(base, origin, std::move(g.shape), g.offset, ViewPath::extend(from.view_path(), op));
   return Tensor(std::move(view));
 }
 

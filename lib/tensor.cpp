@@ -65,7 +65,7 @@ const void* Tensor::readable(DType d) const {
 void* Tensor::writable(DType d) {
   check<DTypeError>(d == dtype(), "mutable_data: asked for ", d, " but the tensor is ", spec());
   check_host(*this, "mutable_data");
-  impl_->storage()->bump_version("mutable_data");
+  impl_->count_write("mutable_data");
   return impl_->data();
 }
 
@@ -84,7 +84,11 @@ Tensor Tensor::dense_copy(DType d) const {
   return detach().contiguous();
 }
 
-Tensor Tensor::detach() const { return Tensor(get().shallow_copy_and_detach(false)); }
+Tensor Tensor::detach() const {
+  auto copy = get().shallow_copy_and_detach(false);
+  copy->set_view_path(ViewPath::extend(impl_->view_path(), "detach"));
+  return Tensor(std::move(copy));
+}
 
 void Tensor::set_names(std::vector<std::string> names) {
   check<ShapeError>(names.empty() || int(names.size()) == dim(), "set_names: ", names.size(), " names for ", spec());

@@ -9,9 +9,11 @@ TensorImpl::TensorImpl(Storage storage, DType dtype, SizesAndStrides geometry, s
   refresh();
 }
 
-TensorImpl::TensorImpl(IntrusivePtr<TensorImpl> base, ViewOrigin origin, SizesAndStrides geometry, std::int64_t offset)
+TensorImpl::TensorImpl(IntrusivePtr<TensorImpl> base, ViewOrigin origin, SizesAndStrides geometry, std::int64_t offset,
+                       const ViewPath* path)
     : storage_(base->storage_),
       base_(std::move(base)),
+      view_path_(path),
       geometry_(std::move(geometry)),
       offset_(offset),
       view_version_(storage_->version()),
@@ -51,6 +53,7 @@ void TensorImpl::set_geometry(SizesAndStrides geometry, std::int64_t offset) {
 
 void TensorImpl::copy_metadata_from(const TensorImpl& src) {
   storage_ = src.storage_;
+  view_path_ = src.view_path_;
   geometry_ = src.geometry_;
   offset_ = src.offset_;
   dtype_ = src.dtype_;
@@ -58,8 +61,19 @@ void TensorImpl::copy_metadata_from(const TensorImpl& src) {
   refresh();
 }
 
+namespace detail {
+void (*write_hook)(const TensorImpl& written, const char* writer) noexcept = nullptr;
+}  // namespace detail
+
+void TensorImpl::count_write(const char* writer) noexcept {
+  storage_->bump_version(writer, view_path_);
+  if (ExcludedKeys::watching()) [[unlikely]]
+    detail::write_hook(*this, writer);
+}
+
 IntrusivePtr<TensorImpl> TensorImpl::shallow_copy_and_detach(bool allow_change) const {
   auto copy = make_intrusive<TensorImpl>(storage_, dtype_, geometry_, offset_);
+  copy->view_path_ = view_path_;
   if (extra_meta_) copy->extra_meta_ = std::make_unique<ExtraMeta>(*extra_meta_);
   copy->metadata_change_allowed_ = allow_change;
   return copy;

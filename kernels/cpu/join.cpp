@@ -12,7 +12,7 @@ Tensor part_of(const Tensor& out, std::int64_t dim, std::int64_t start, std::int
   SizesAndStrides g = out.impl()->geometry();
   const std::int64_t stride = out.stride(dim);
   g.set(int(dim), size, stride);
-  return detail::make_view(out, {std::move(g), out.storage_offset() + start * stride}, false);
+  return detail::make_view(out, {std::move(g), out.storage_offset() + start * stride}, false, "slice");
 }
 
 /// Fills the blocks of t into every `pitch` bytes of `to`.
@@ -59,8 +59,8 @@ void stack(Tensor& out, const TensorList& tensors, const std::int64_t& any_dim) 
     }
     SizesAndStrides g = SizesAndStrides::of_rank(t.dim());
     for (int d = 0; d < t.dim(); ++d) g.set(d, t.size(d), out.stride(d < dim ? d : d + 1));
-    Tensor part =
-        detail::make_view(out, {std::move(g), out.storage_offset() + std::int64_t(i) * out.stride(dim)}, false);
+    Tensor part = detail::make_view(out, {std::move(g), out.storage_offset() + std::int64_t(i) * out.stride(dim)},
+                                    false, "select");
     detail::copy_into(part, t);
   }
 }

@@ -29,7 +29,7 @@ class Updated {
     if (!t) return;
     target_ = *t;
     dense_ = in_order(*t, MemoryFormat::contiguous);
-    target_.impl()->storage()->bump_version("batch_norm");
+    target_.impl()->count_write("batch_norm");
   }
   template <class T>
   T* place() const {

@@ -121,7 +121,8 @@ void read_view(Tensor& out, const Tensor& x, const ViewPlacement& p) {
 }
 
 void reshape_copy(Tensor& out, const Tensor& self, const IntSpan&) {
-  Tensor like_self = detail::make_view(out, {SizesAndStrides::contiguous(self.sizes()), out.storage_offset()}, false);
+  Tensor like_self =
+      detail::make_view(out, {SizesAndStrides::contiguous(self.sizes()), out.storage_offset()}, false, "view");
   detail::copy_into(like_self, self);
 }
 

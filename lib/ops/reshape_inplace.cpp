@@ -18,13 +18,13 @@ Tensor& become_view(Tensor& self, const char* name, const Op& op, const Args&...
   Geometry g = op.infer(self, args...);
   if (!recorded) {
     self.impl()->set_geometry(std::move(g.shape), g.offset);
-    self.storage()->bump_version(name);
+    self.impl()->count_write(name);
     return self;
   }
   detail::check_shape_change_hook(self, name);
   const Tensor view = op(self, args...);
   self.impl()->set_geometry(std::move(g.shape), g.offset);
-  self.storage()->bump_version(name);
+  self.impl()->count_write(name);
   detail::adopt_history_hook(self, view);
   return self;
 }

@@ -28,8 +28,9 @@ inline constexpr Device cpu{DeviceType::CPU};
 inline constexpr Device meta{DeviceType::Meta};
 void append_to(std::string& s, Device d);
 
-/// What a call passes through, low priority first: the backends, then what wraps every backend.
-enum class DispatchKey : std::uint8_t { CPU, CUDA, Meta, Extension, Autocast, Autograd };
+/// What a call passes through, low priority first: the backends, then what wraps every backend. Every
+/// operator passes Watch first, and every thread excludes it unless a scope such as DetectAnomaly follows the thread.
+enum class DispatchKey : std::uint8_t { CPU, CUDA, Meta, Extension, Autocast, Autograd, Watch };
 inline constexpr int kNumBackends = 4;
 void append_to(std::string& s, DispatchKey k);
 
@@ -61,14 +62,16 @@ void append_to(std::string& s, DispatchKeySet k);
 /// The backend key of a device; the first four keys and the device types are in the same order.
 constexpr DispatchKey backend_of(Device d) { return DispatchKey(d.type); }
 
-/// Keys that calls on this thread skip.
+/// Keys that calls on this thread skip; Watch from the start.
 class ExcludedKeys {
  public:
   static DispatchKeySet get() noexcept { return excluded_; }
   static void set(DispatchKeySet k) noexcept { excluded_ = k; }
+  /// Whether a scope follows what this thread does.
+  static bool watching() noexcept { return !excluded_.has(DispatchKey::Watch); }
 
  private:
-  static inline constinit thread_local DispatchKeySet excluded_{};
+  static inline constinit thread_local DispatchKeySet excluded_{DispatchKey::Watch};
 };
 /// Excludes keys on this thread while it lives.
 class ExcludeKeysGuard {

@@ -64,18 +64,42 @@ class OpEntry {
   const char* inplace_name() const { return inplace_name_; }
   /// Names of the arguments, "self, other", for messages.
   const char* arguments() const { return arguments_; }
+  /// The name of an argument, by its place.
+  std::string argument_name(std::size_t i) const;
+  /// The name of the i-th argument that holds tensors.
+  std::string tensor_argument_name(std::size_t i) const;
   /// Backends with a kernel, and Autograd when the operator has a rule.
   DispatchKeySet filled() const { return filled_; }
   bool is_declared_non_differentiable() const { return non_differentiable_; }
   /// Says that the operator has no derivative: its results have no history, and asking is not an error.
   void declare_non_differentiable() { non_differentiable_ = true; }
 
+  /// A tensor among the arguments, and the place of its argument.
+  struct Operand {
+    std::size_t argument;
+    Tensor tensor;
+  };
+  template <class... Args>
+  static std::vector<Operand> operands_in(const Args&... args) {
+    std::vector<Operand> all;
+    std::size_t i = 0;
+    ((visit_tensors([&](const Tensor& t) { all.push_back({i, t}); }, args), ++i), ...);
+    return all;
+  }
+
   const OpEntry* next() const { return next_; }
   static const OpEntry* first() { return first_; }
 
  protected:
-  constexpr OpEntry(const char* name, const char* arguments, const char* inplace_name)
-      : name_(name), arguments_(arguments), inplace_name_(inplace_name) {}
+  constexpr OpEntry(const char* name, const char* arguments, const char* inplace_name, std::uint32_t plain_arguments)
+      : name_(name), arguments_(arguments), inplace_name_(inplace_name), plain_arguments_(plain_arguments) {}
+  /// Bit i set: argument i holds no tensor.
+  template <class... Args>
+  static constexpr std::uint32_t plain() {
+    std::uint32_t bits = 0, at = 0;
+    ((bits |= std::uint32_t(is_plain_argument<Args>) << at++), ...);
+    return bits;
+  }
   void fill(DispatchKey k) {
     if (filled_.empty()) next_ = first_, first_ = this;
     filled_ = filled_ | k;
@@ -113,18 +137,6 @@ class OpEntry {
     (visit_tensors([&](const Tensor& t) { refuse_if_tracked(t); }, args), ...);
   }
 
-  /// A tensor among the arguments, and the place of its argument.
-  struct Operand {
-    std::size_t argument;
-    Tensor tensor;
-  };
-  template <class... Args>
-  static std::vector<Operand> operands_in(const Args&... args) {
-    std::vector<Operand> all;
-    std::size_t i = 0;
-    ((visit_tensors([&](const Tensor& t) { all.push_back({i, t}); }, args), ++i), ...);
-    return all;
-  }
   /// Calls f; the message of an error that leaves it also says what every operand is.
   template <class F, class... Args>
   decltype(auto) explaining(F&& f, const Args&... args) const {
@@ -145,6 +157,7 @@ class OpEntry {
   const char* name_;
   const char* arguments_;
   const char* inplace_name_;
+  std::uint32_t plain_arguments_;
   DispatchKeySet filled_;
   bool non_differentiable_ = false;
   const OpEntry* next_ = nullptr;
@@ -206,6 +219,54 @@ inline TensorList unclobbered(const Tensor& dst, TensorList ts) {
 template <class T>
 requires is_plain_argument<T>
 const T& unclobbered(const Tensor&, const T& v) { return v; }
+
+/// One call on a thread that is watched, for the scopes that watch it. Programs outside such scopes never make one.
+class WatchedCall {
+ public:
+  template <class... Args>
+  WatchedCall(const OpEntry& called, const char* form, const Tensor* destination, const Args&... args)
+      : op(called), name(form), overwritten(destination), operands(OpEntry::operands_in(args...)) {
+    ((finite_numbers &= is_finite(args)), ...);
+    watcher->enter(*this);
+  }
+  ~WatchedCall() { watcher->leave(); }
+  WatchedCall(const WatchedCall&) = delete;
+  WatchedCall& operator=(const WatchedCall&) = delete;
+  /// The call is over; may throw.
+  void finish(const Tensor& result) const { watcher->finish(*this, &result, 1); }
+  template <std::size_t N>
+  void finish(const std::array<Tensor, N>& results) const {
+    watcher->finish(*this, results.data(), N);
+  }
+
+  const OpEntry& op;
+  const char* name;           // of the form that was called: mul or mul_
+  const Tensor* overwritten;  // null unless an in-place or out form
+  std::vector<OpEntry::Operand> operands;
+  bool finite_numbers = true;  // whether the arguments that are numbers are neither NaN nor infinite
+
+  /// What the autograd layer does about calls, set before any thread is watched.
+  struct Watcher {
+    void (*enter)(const WatchedCall& call);
+    void (*finish)(const WatchedCall& call, const Tensor* results, std::size_t n);
+    void (*leave)() noexcept;
+  };
+  static const Watcher* watcher;
+
+ private:
+  template <class T>
+  static bool is_finite(const T& v) {
+    if constexpr (std::is_same_v<T, Scalar>) {
+      return is_finite(v.template to<double>());
+    } else if constexpr (std::is_same_v<T, std::optional<Scalar>> || std::is_same_v<T, std::optional<double>>) {
+      return !v || is_finite(*v);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return v - v == 0;
+    } else {
+      return true;
+    }
+  }
+};
 }  // namespace detail
 
 /// How an operator treats a given destination.
@@ -232,23 +293,16 @@ class StructuredOp<R(Args...)> : public OpEntry {
   using RecordInplace = void(Tensor& self, const Args&...);
 
   constexpr StructuredOp(const char* name, const char* arguments, Infer* f)
-      : OpEntry(name, arguments, name), infer_(f), kind_(OpKind::structured) {}
+      : OpEntry(name, arguments, name, plain<Args...>()), infer_(f), kind_(OpKind::structured) {}
   /// With an in-place form, whose name messages and the version counter show.
   constexpr StructuredOp(const char* name, const char* arguments, Infer* f, const char* inplace_name,
                          OpKind kind = OpKind::pointwise)
-      : OpEntry(name, arguments, inplace_name), infer_(f), kind_(kind) {}
+      : OpEntry(name, arguments, inplace_name, plain<Args...>()), infer_(f), kind_(kind) {}
 
   R operator()(const Args&... args) const {
-    return explaining(
-        [&]() -> R {
-          const DispatchKeySet keys = scan(args...);
-          if (keys.has(DispatchKey::Autograd)) {
-            if (record_) return record_(args...);
-            refuse_to_lose_gradients(args...);
-          }
-          return below_autograd(args...);
-        },
-        args...);
+    if (ExcludedKeys::watching()) [[unlikely]]
+      return watched(args...);
+    return run(args...);
   }
   R below_autograd(const Args&... args) const {
     R out = detail::allocate(infer_(args...));
@@ -258,20 +312,9 @@ class StructuredOp<R(Args...)> : public OpEntry {
 
   /// Overwrites `self`, which is also the first argument.
   Tensor& inplace(Tensor& self, const Args&... args) const requires std::same_as<R, Tensor> {
-    return explaining(
-        [&]() -> Tensor& {
-          const DispatchKeySet keys = scan(args...);
-          if (keys.has(DispatchKey::Autograd)) {
-            if (record_inplace_) {
-              record_inplace_(self, args...);
-              return self;
-            }
-            refuse_to_lose_gradients(args...);
-          }
-          inplace_below_autograd(self, args...);
-          return self;
-        },
-        args...);
+    if (ExcludedKeys::watching()) [[unlikely]]
+      return watched_inplace(self, args...);
+    return run_inplace(self, args...);
   }
   void inplace_below_autograd(Tensor& self, const Args&... args) const requires std::same_as<R, Tensor> {
     detail::check_destination(inplace_name(), name(), infer_(args...), self);
@@ -280,16 +323,9 @@ class StructuredOp<R(Args...)> : public OpEntry {
 
   /// Writes the result into `out`, which is resized if it has no elements. Not differentiable.
   Tensor& out(Tensor& out, const Args&... args) const requires std::same_as<R, Tensor> {
-    return explaining(
-        [&]() -> Tensor& {
-          check<ValueError>(out.defined(), name(), ": out is an undefined tensor; make it with empty({0}, dtype)");
-          scan(out, args...);
-          refuse_to_lose_gradients_out(out, args...);
-          detail::prepare_out(name(), infer_(args...), out);
-          write(out, name(), args...);
-          return out;
-        },
-        args...);
+    if (ExcludedKeys::watching()) [[unlikely]]
+      return watched_out(out, args...);
+    return run_out(out, args...);
   }
 
   /// Runs the kernel into an `out` that exists, as below_autograd does, without counting a write.
@@ -315,8 +351,70 @@ class StructuredOp<R(Args...)> : public OpEntry {
   }
 
  private:
+  R run(const Args&... args) const {
+    return explaining(
+        [&]() -> R {
+          const DispatchKeySet keys = scan(args...);
+          if (keys.has(DispatchKey::Autograd)) {
+            if (record_) return record_(args...);
+            refuse_to_lose_gradients(args...);
+          }
+          return below_autograd(args...);
+        },
+        args...);
+  }
+  Tensor& run_inplace(Tensor& self, const Args&... args) const requires std::same_as<R, Tensor> {
+    return explaining(
+        [&]() -> Tensor& {
+          const DispatchKeySet keys = scan(args...);
+          if (keys.has(DispatchKey::Autograd)) {
+            if (record_inplace_) {
+              record_inplace_(self, args...);
+              return self;
+            }
+            refuse_to_lose_gradients(args...);
+          }
+          inplace_below_autograd(self, args...);
+          return self;
+        },
+        args...);
+  }
+  Tensor& run_out(Tensor& out, const Args&... args) const requires std::same_as<R, Tensor> {
+    return explaining(
+        [&]() -> Tensor& {
+          check<ValueError>(out.defined(), name(), ": out is an undefined tensor; make it with empty({0}, dtype)");
+          scan(out, args...);
+          refuse_to_lose_gradients_out(out, args...);
+          detail::prepare_out(name(), infer_(args...), out);
+          write(out, name(), args...);
+          return out;
+        },
+        args...);
+  }
+
+  [[gnu::cold, gnu::noinline]] R watched(const Args&... args) const {
+    const detail::WatchedCall call(*this, name(), nullptr, args...);
+    R out = run(args...);
+    call.finish(out);
+    return out;
+  }
+  [[gnu::cold, gnu::noinline]] Tensor& watched_inplace(Tensor& self,
+                                                       const Args&... args) const requires std::same_as<R, Tensor> {
+    const detail::WatchedCall call(*this, inplace_name(), &self, args...);
+    run_inplace(self, args...);
+    call.finish(self);
+    return self;
+  }
+  [[gnu::cold, gnu::noinline]] Tensor& watched_out(Tensor& out,
+                                                   const Args&... args) const requires std::same_as<R, Tensor> {
+    const detail::WatchedCall call(*this, name(), &out, args...);
+    run_out(out, args...);
+    call.finish(out);
+    return out;
+  }
+
   void write(Tensor& self, const char* writer, const Args&... args) const {
-    self.impl()->storage()->bump_version(writer);
+    self.impl()->count_write(writer);
     if (kind_ == OpKind::pointwise) {
       if ((detail::is_clobbered(self, args) || ...)) [[unlikely]]
         compute(self, detail::unclobbered(self, args)...);
@@ -357,8 +455,8 @@ struct Geometry {
 };
 
 namespace detail {
-/// A new view of self's memory; `several` when it is one of several results of one call.
-Tensor make_view(const Tensor& self, Geometry g, bool several);
+/// A new view of self's memory by the operator `op`; `several` when it is one of several results of one call.
+Tensor make_view(const Tensor& self, Geometry g, bool several, const char* op);
 }  // namespace detail
 
 /// An operator that shows existing memory another way. `infer` is all there is to compute.
@@ -367,7 +465,8 @@ class ViewOp : public OpEntry {
  public:
   using Infer = Geometry(const Tensor& self, const Args&...);
   using Record = Tensor(const Tensor& self, const Args&...);
-  constexpr ViewOp(const char* name, const char* arguments, Infer* f) : OpEntry(name, arguments, name), infer_(f) {}
+  constexpr ViewOp(const char* name, const char* arguments, Infer* f)
+      : OpEntry(name, arguments, name, plain<Tensor, Args...>()), infer_(f) {}
 
   Tensor operator()(const Tensor& self, const Args&... args) const {
     return explaining(
@@ -382,7 +481,7 @@ class ViewOp : public OpEntry {
         self);
   }
   Tensor below_autograd(const Tensor& self, const Args&... args) const {
-    return detail::make_view(self, infer_(self, args...), false);
+    return detail::make_view(self, infer_(self, args...), false, name());
   }
   Geometry infer(const Tensor& self, const Args&... args) const { return infer_(self, args...); }
   void set_record(Record* r) {
@@ -402,7 +501,7 @@ class MultiViewOp : public OpEntry {
   using Infer = std::vector<Geometry>(const Tensor& self, const Args&...);
   using Record = TensorList(const Tensor& self, const Args&...);
   constexpr MultiViewOp(const char* name, const char* arguments, Infer* f)
-      : OpEntry(name, arguments, name), infer_(f) {}
+      : OpEntry(name, arguments, name, plain<Tensor, Args...>()), infer_(f) {}
 
   TensorList operator()(const Tensor& self, const Args&... args) const {
     return explaining(
@@ -418,7 +517,7 @@ class MultiViewOp : public OpEntry {
   }
   TensorList below_autograd(const Tensor& self, const Args&... args) const {
     TensorList out;
-    for (Geometry& g : infer_(self, args...)) out.push_back(detail::make_view(self, std::move(g), true));
+    for (Geometry& g : infer_(self, args...)) out.push_back(detail::make_view(self, std::move(g), true, name()));
     return out;
   }
   void set_record(Record* r) {

@@ -2,6 +2,7 @@
 #include <taper/allocator.h>
 #include <taper/device.h>
 #include <taper/intrusive_ptr.h>
+#include <taper/view_path.h>
 
 #include <atomic>
 #include <cstdint>
@@ -34,9 +35,13 @@ class StorageImpl final : public RefCounted, public Pooled<StorageImpl>, private
   std::uint32_t version() const noexcept { return version_.load(std::memory_order_acquire); }
   /// Name of the operator behind the last write; only for messages.
   const char* last_writer() const noexcept { return last_writer_.load(std::memory_order_relaxed); }
-  /// Counts a write; `writer` must outlive the program's last message (a literal).
-  void bump_version(const char* writer) noexcept {
+  /// The view it wrote through; null if it wrote through a tensor that owns the memory.
+  const ViewPath* last_writer_path() const noexcept { return last_writer_path_.load(std::memory_order_relaxed); }
+  /// Counts a write; `writer` must outlive the program's last message (a literal). TensorImpl::count_write() is what
+  /// whoever writes to a tensor calls.
+  void bump_version(const char* writer, const ViewPath* through = nullptr) noexcept {
     last_writer_.store(writer, std::memory_order_relaxed);
+    last_writer_path_.store(through, std::memory_order_relaxed);
     version_.fetch_add(1, std::memory_order_release);
   }
 
@@ -48,6 +53,7 @@ class StorageImpl final : public RefCounted, public Pooled<StorageImpl>, private
   Allocator* allocator_ = nullptr;
   std::uint64_t id_;
   std::atomic<const char*> last_writer_{nullptr};
+  std::atomic<const ViewPath*> last_writer_path_{nullptr};
   std::atomic<std::uint32_t> version_{0};
   Device device_;
   bool resizable_;

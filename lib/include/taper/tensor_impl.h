@@ -28,6 +28,12 @@ enum class ViewOrigin : std::uint8_t {
   multi_output  // one of several results of split, unbind, ...: refused by in-place writes in grad mode
 };
 
+class TensorImpl;
+namespace detail {
+/// Told of every write on a thread that is watched; set by the autograd layer before any thread is.
+extern void (*write_hook)(const TensorImpl& written, const char* writer) noexcept;
+}  // namespace detail
+
 /// Everything about one tensor except its memory. Several impls can share a storage: views, detached copies.
 ///
 /// A subclass adds state of its own and overrides both shallow copies, or its state would be lost on detach();
@@ -36,7 +42,8 @@ class TensorImpl : public RefCounted, public Pooled<TensorImpl>, private live::C
  public:
   TensorImpl(Storage storage, DType dtype, SizesAndStrides geometry, std::int64_t offset = 0);
   /// A view: same storage; remembers the tensor whose memory it shows, which is never itself a view.
-  TensorImpl(IntrusivePtr<TensorImpl> base, ViewOrigin origin, SizesAndStrides geometry, std::int64_t offset);
+  TensorImpl(IntrusivePtr<TensorImpl> base, ViewOrigin origin, SizesAndStrides geometry, std::int64_t offset,
+             const ViewPath* path);
   ~TensorImpl() override;
 
   const Storage& storage() const noexcept { return storage_; }
@@ -70,11 +77,17 @@ class TensorImpl : public RefCounted, public Pooled<TensorImpl>, private live::C
   ViewOrigin view_origin() const noexcept { return origin_; }
   /// Storage version when the view was made.
   std::uint32_t view_version() const noexcept { return view_version_; }
+  /// How this tensor came from the one that owns the memory, views and detached copies alike; null for that one.
+  const ViewPath* view_path() const noexcept { return view_path_; }
+  void set_view_path(const ViewPath* path) noexcept { view_path_ = path; }
   /// Makes a view an ordinary tensor again: detach_().
   void forget_base() noexcept {
     base_ = nullptr;
     origin_ = ViewOrigin::none;
   }
+
+  /// Counts a write through this tensor, before it happens; `writer` is a literal.
+  void count_write(const char* writer) noexcept;
 
   AutogradMetaBase* autograd_meta() const noexcept { return autograd_meta_.get(); }
   void set_autograd_meta(std::unique_ptr<AutogradMetaBase> m) noexcept { autograd_meta_ = std::move(m); }
@@ -112,6 +125,7 @@ class TensorImpl : public RefCounted, public Pooled<TensorImpl>, private live::C
   std::unique_ptr<AutogradMetaBase> autograd_meta_;  // null until gradients are asked for
   IntrusivePtr<TensorImpl> base_;                    // null unless a view
   std::unique_ptr<ExtraMeta> extra_meta_;
+  const ViewPath* view_path_ = nullptr;
   SizesAndStrides geometry_;
   std::int64_t offset_ = 0, numel_ = 1;
   std::uint32_t view_version_ = 0;

@@ -14,13 +14,18 @@ struct Edge {
 /// Gradients of a node's outputs or inputs, in order. An undefined Tensor stands for a gradient of zero.
 using Gradients = SmallVector<Tensor, 3>;
 
-/// A tensor needed by backward was written to after it was saved.
+/// A tensor needed by backward was written to after it was saved. Its text tells what its fields do.
 struct InplaceConflictError : AutogradError {
   InplaceConflictError(const std::string& message) : AutogradError(message) {}
-  std::string saved_by;     ///< the operator that saved the tensor
-  std::string saved_as;     ///< which of its arguments or results it was
-  std::string modified_by;  ///< the operator that wrote last
+  std::string saved_by;                       ///< the operator that saved the tensor
+  std::string saved_as;                       ///< the name of the argument or result that it was
+  bool saved_output = false;                  ///< whether it was a result
+  std::string modified_by;                    ///< the operator that wrote last
+  std::vector<std::string> modified_through;  ///< the views it wrote through: {"select", "transpose"}
   std::uint32_t saved_version = 0, current_version = 0;
+  std::string remedy;
+  /// Where the program called the two operators, "train.cpp:41"; empty outside DetectAnomaly.
+  std::string saved_at, modified_at;
 };
 
 /// A tensor a node keeps for the backward pass. It holds the memory, the version the memory had, and where the
@@ -35,6 +40,15 @@ class Saved {
   /// Saves a result of the owner itself, after set_history.
   void keep_output(const Tensor& output);
   bool defined() const { return alias_.defined() || packed_; }
+  /// The name of the argument or result, and whether it is a result.
+  const char* what() const { return what_; }
+  bool is_result() const { return is_result_; }
+  /// The memory that is kept, whatever has been written to it; undefined once freed, and if packed.
+  const Tensor& alias() const { return alias_; }
+  /// Where its gradient goes, for an argument.
+  const Edge& edge() const { return edge_; }
+  /// The next of the owner's saved tensors.
+  const Saved* next() const { return next_; }
   /// The tensor as it was saved. Throws InplaceConflictError if its memory was written since, AutogradError if an
   /// earlier backward pass freed it.
   Tensor get() const;
@@ -55,12 +69,14 @@ class Saved {
   Tensor alias_;      // same memory, no history
   Edge edge_;         // empty for outputs, whose history is the owner
   std::uint32_t version_ = 0, slot_ = 0;
-  bool is_output_ = false;
-  bool packed_ = false;  // by SavedTensorHooks: alias_ is then undefined, the value hangs on the owner
+  bool is_result_ = false;
+  bool is_output_ = false;  // a result that takes part in the graph
+  bool packed_ = false;     // by SavedTensorHooks: alias_ is then undefined, the value hangs on the owner
   bool released_ = false;
 };
 
 class NodeHooks;
+class NodeTrace;
 
 /// The backward half of one recorded operation. Receives the gradient of each output and returns the gradient of each
 /// tensor input.
@@ -101,6 +117,10 @@ class Node : public RefCounted, public Pooled<Node>, private live::Counted<live:
 
   /// Drops the saved tensors; a later read explains what happened.
   virtual void release_saved() noexcept;
+  /// The last of the saved tensors; next() leads to the others.
+  const Saved* saved() const { return saved_; }
+  /// The node inside this one, if it wraps another.
+  virtual const Node* wrapped() const { return nullptr; }
 
   // <taper/autograd/hooks.h>
   /// Null while nothing hangs on the node.
@@ -112,6 +132,9 @@ class Node : public RefCounted, public Pooled<Node>, private live::Counted<live:
   HookHandle register_prehook(F hook);
   template <class F>
   HookHandle register_hook(F hook);
+
+  /// Where the operation was recorded; null unless DetectAnomaly or GraphBudget watched.
+  const NodeTrace* trace() const { return trace_.get(); }
 
  protected:
   static constexpr std::uint64_t kRunFirst = ~std::uint64_t(0);
@@ -134,6 +157,7 @@ class Node : public RefCounted, public Pooled<Node>, private live::Counted<live:
   Saved* saved_ = nullptr;
   std::uint64_t sequence_;
   IntrusivePtr<NodeHooks> hooks_;
+  mutable std::unique_ptr<const NodeTrace> trace_;
   mutable const Node* next_dead_ = nullptr;
 };
 

@@ -1,0 +1,176 @@
+// Memory that recorded graphs hold, and who holds them.
+#include <fmt/format.h>
+#include <taper/autograd/autograd_meta.h>
+#include <taper/autograd/graph_view.h>
+#include <taper/operator.h>
+
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "accumulate_grad.h"
+#include "graph.h"
+#include "watch.h"
+
+namespace taper {
+namespace {
+
+/// A node's own bytes and those of the memory it saved that is not in `seen` yet.
+std::int64_t weight(const Node& node, std::unordered_set<const StorageImpl*>* seen) {
+  std::int64_t bytes = sizeof(Node);
+  visit_saved(node, [&](const Saved& s) {
+    bytes += std::int64_t(sizeof(Saved) + sizeof(TensorImpl));
+    const Storage& memory = s.alias().storage();
+    if (!is_memory_of_leaf(s) && (!seen || seen->insert(memory.get()).second)) bytes += std::int64_t(memory->bytes());
+  });
+  return bytes;
+}
+
+std::int64_t weigh(const NodeRegistry& registry) {
+  std::unordered_set<const StorageImpl*> seen;
+  std::int64_t bytes = 0;
+  for (const Node* n : registry.nodes) {
+    bytes += weight(*n, &seen);
+    if (n->trace()) n->trace()->weighed = true;
+  }
+  return bytes;
+}
+
+/// A node that no other node leads to: a tensor holds it, and with it everything behind it.
+struct Holder {
+  const Node* node = nullptr;
+  std::int64_t bytes = 0;
+  std::vector<std::pair<std::string, std::int64_t>> ops;  // behind it, most frequent first
+};
+
+Holder what_is_behind(const Node& root) {
+  Holder h{&root, 0, {}};
+  std::unordered_set<const StorageImpl*> seen;
+  std::unordered_set<const Node*> met{&root};
+  std::vector<const Node*> stack{&root};
+  std::unordered_map<std::string, std::int64_t> count;
+  while (!stack.empty()) {
+    const Node& n = *stack.back();
+    stack.pop_back();
+    h.bytes += weight(n, &seen);
+    ++count[n.name()];
+    for (const Edge& e : n.edges())
+      if (e && met.insert(e.node.get()).second) stack.push_back(e.node.get());
+  }
+  h.ops.assign(count.begin(), count.end());
+  std::sort(h.ops.begin(), h.ops.end(),
+            [](const auto& a, const auto& b) { return std::pair(-a.second, a.first) < std::pair(-b.second, b.first); });
+  return h;
+}
+
+Holder largest_holder(const NodeRegistry& registry) {
+  std::unordered_set<const Node*> inner;
+  for (const Node* n : registry.nodes)
+    for (const Node* part = n; part; part = part->wrapped()) {
+      if (part != n) inner.insert(part);
+      for (const Edge& e : part->edges())
+        if (e) inner.insert(e.node.get());
+    }
+  Holder largest;
+  for (const Node* n : registry.nodes) {
+    if (inner.contains(n)) continue;
+    Holder h = what_is_behind(*n);
+    if (h.bytes > largest.bytes) largest = std::move(h);
+  }
+  return largest;
+}
+
+/// Whether some leaf's grad() is the result of this node: a backward pass with create_graph left it there.
+bool is_gradient_of_leaf(const Node& node, const NodeRegistry& registry) {
+  for (const Node* n : registry.nodes)
+    if (const auto* sink = dynamic_cast<const AccumulateGrad*>(n))
+      if (const Tensor leaf = sink->leaf(); leaf.defined() && leaf.grad().defined())
+        if (const AutogradMeta* m = meta_of(leaf.grad()); m && m->grad_fn.get() == &node) return true;
+  return false;
+}
+
+/// The message's middle: what holds the most.
+std::string describe(const Holder& h, const NodeRegistry& registry) {
+  std::string s;
+  const auto say = [&s](const auto&... parts) { (append_to(s, parts), ...); };
+  if (is_gradient_of_leaf(*h.node, registry)) {
+    say("most of it, ", readable_bytes(h.bytes),
+        ", is held by a leaf's grad(), which came from a backward pass with create_graph");
+  } else {
+    say("most of it, ", readable_bytes(h.bytes), ", is held by the result of ", h.node->name());
+    if (h.node->num_outputs() > 0) say(" (", h.node->output(0), ")");
+    say(called_at(*h.node));
+  }
+  say(", with ");
+  for (std::size_t i = 0; i < std::min<std::size_t>(h.ops.size(), 3); ++i)
+    say(i ? ", " : "", h.ops[i].second, " x ", h.ops[i].first);
+  if (h.ops.size() > 3) say(" and others");
+  say(" behind it");
+  return s;
+}
+
+}  // namespace
+
+void check_budget() {
+  Watch& w = Watch::of_this_thread();
+  if (!w.registry) return;
+  NodeRegistry& registry = *w.registry;
+  std::unique_lock lock(registry.mutex);
+  // The bound counts what each node saved, shared or not, and not what died: weighing everything can wait until it
+  // says that the budget is spent.
+  for (auto n = registry.nodes.rbegin(); n != registry.nodes.rend(); ++n) {
+    if (!(*n)->trace() || (*n)->trace()->weighed) break;
+    (*n)->trace()->weighed = true;
+    w.weight_bound += weight(**n, nullptr);
+  }
+  if (w.weight_bound <= w.budget) return;
+  w.weight_bound = weigh(registry);
+  if (w.weight_bound <= w.budget) return;
+
+  const Holder holder = largest_holder(registry);
+  GraphBudgetError error(fmt::format(
+      "GraphBudget: the recorded graph takes {} in {} nodes, more than the {} it may; {}; what is kept across steps "
+      "should be item() or detach()",
+      readable_bytes(w.weight_bound), registry.nodes.size(), readable_bytes(w.budget), describe(holder, registry)));
+  error.budget = w.budget;
+  error.bytes = w.weight_bound;
+  error.nodes = std::int64_t(registry.nodes.size());
+  error.held_by = holder.node->name();
+  error.held_at = holder.node->trace() ? holder.node->trace()->recorded_at.str() : "";
+  lock.unlock();
+  throw error;
+}
+
+GraphBudget::GraphBudget(std::int64_t bytes) {
+  check<ValueError>(bytes >= 0, "GraphBudget: ", bytes, " bytes; expected 0 or more");
+  Watch& w = Watch::of_this_thread();
+  outer_budget_ = w.registry ? w.budget : -1;
+  if (!w.registry) {
+    w.registry = std::make_shared<NodeRegistry>();
+    w.weight_bound = 0;
+  }
+  w.budget = outer_budget_ < 0 ? bytes : std::min(bytes, outer_budget_);
+  w.begin_scope();
+}
+
+GraphBudget::~GraphBudget() {
+  Watch& w = Watch::of_this_thread();
+  w.end_scope();
+  w.budget = outer_budget_;
+  if (outer_budget_ < 0) w.registry = nullptr;
+}
+
+std::int64_t GraphBudget::live_bytes() const {
+  NodeRegistry& registry = *Watch::of_this_thread().registry;
+  const std::lock_guard lock(registry.mutex);
+  return weigh(registry);
+}
+
+std::int64_t GraphBudget::live_nodes() const {
+  NodeRegistry& registry = *Watch::of_this_thread().registry;
+  const std::lock_guard lock(registry.mutex);
+  return std::int64_t(registry.nodes.size());
+}
+
+}  // namespace taper
