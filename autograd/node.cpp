@@ -18,7 +18,7 @@ std::uint64_t next_sequence() {
 
 Node::Node() : Node(next_sequence()) {}
 Node::Node(std::uint64_t sequence) : sequence_(sequence) {
-  if (ExcludedKeys::watching()) [[unlikely]]
+  if (ExcludedKeys::watching() && sequence != kRunFirst) [[unlikely]]  // sinks live with their leaves
     trace_ = std::make_unique<const NodeTrace>(*this);
 }
 Node::~Node() = default;

@@ -84,9 +84,10 @@ Holder largest_holder(const NodeRegistry& registry) {
 /// Whether some leaf's grad() is the result of this node: a backward pass with create_graph left it there.
 bool is_gradient_of_leaf(const Node& node, const NodeRegistry& registry) {
   for (const Node* n : registry.nodes)
-    if (const auto* sink = dynamic_cast<const AccumulateGrad*>(n))
-      if (const Tensor leaf = sink->leaf(); leaf.defined() && leaf.grad().defined())
-        if (const AutogradMeta* m = meta_of(leaf.grad()); m && m->grad_fn.get() == &node) return true;
+    for (const Edge& e : n->edges())
+      if (const auto* sink = dynamic_cast<const AccumulateGrad*>(e.node.get()))
+        if (const Tensor leaf = sink->leaf(); leaf.defined() && leaf.grad().defined())
+          if (const AutogradMeta* m = meta_of(leaf.grad()); m && m->grad_fn.get() == &node) return true;
   return false;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 // All of Taper, for programs that use it. What authors of operators and kernels need besides is in <taper/operator.h>
 // and <taper/autograd/record.h>.
+#include <taper/autograd/anomaly.h>
 #include <taper/autograd/checkpoint.h>
 #include <taper/autograd/engine.h>
+#include <taper/autograd/graph_view.h>
 #include <taper/autograd/hooks.h>
 #include <taper/autograd/saved_tensor_hooks.h>
 #include <taper/factory.h>

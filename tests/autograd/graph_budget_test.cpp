@@ -1,0 +1,115 @@
+// GraphBudget: a graph that grows from step to step is found, and who holds it.
+#include <taper/taper.h>
+
+#include "tests/support/catch.h"
+#include "tests/support/message.h"
+#include "tests/support/values.h"
+
+using namespace taper;
+
+namespace {
+
+template <class F>
+GraphBudgetError budget_error_of(F&& f) {
+  try {
+    f();
+  } catch (const GraphBudgetError& e) {
+    return e;
+  }
+  FAIL("the budget was not enforced");
+  throw 0;
+}
+
+}  // namespace
+
+TEST_CASE("a loss summed as a tensor exceeds the budget, and the message names the sum", "[S106][S159]") {
+  nn::Linear model(8, 8);
+  const GraphBudget budget(40000);
+  Tensor total = zeros({});
+  int step = 0;
+
+  const GraphBudgetError e = budget_error_of([&] {
+    for (; step < 1000; ++step) {
+      Tensor loss = mse_loss(model(ones({4, 8})), zeros({4, 8}));
+      total = total + loss;
+      model.zero_grad();
+      loss.backward();
+    }
+  });
+
+  CHECK(step > 5);
+  CHECK(step < 100);
+  CHECK(e.budget == 40000);
+  CHECK(e.bytes > 40000);
+  CHECK(e.nodes >= 3 * step);
+  CHECK(e.held_by == "add");
+  CHECK_FALSE(e.held_at.empty());
+  const std::string text = e.what();
+  CHECK(contains(text, "GraphBudget: the recorded graph takes 40"));
+  CHECK(contains(text, "more than the 40 kB it may; most of it, "));
+  CHECK(contains(text, "is held by the result of add (float32[] on cpu), called at " + e.held_at + ", with "));
+  CHECK(contains(text, " x add"));
+  CHECK(contains(text, "; what is kept across steps should be item() or detach()"));
+}
+
+TEST_CASE("item() and detach() keep within the budget", "[S106][S159]") {
+  nn::Linear model(8, 8);
+  const GraphBudget budget(40000);
+  double total = 0;
+  Tensor kept = zeros({});
+  for (int step = 0; step < 100; ++step) {
+    Tensor loss = mse_loss(model(ones({4, 8})), zeros({4, 8}));
+    total += loss.item<double>();
+    kept = kept + loss.detach();
+    model.zero_grad();
+    loss.backward();
+  }
+  CHECK(total > 0);
+  CHECK(budget.live_nodes() == 0);
+  CHECK(budget.live_bytes() == 0);
+}
+
+TEST_CASE("saved memory counts, the memory of leaves does not") {
+  Tensor w = ones({10000}, {.requires_grad = true});
+  const GraphBudget budget(30000);
+  Tensor y = w * w;
+  CHECK(budget.live_bytes() < 2000);
+  const auto e = budget_error_of([&] { Tensor z = exp(w); });
+  CHECK(e.bytes > 40000);
+}
+
+TEST_CASE("gradients that keep their graph are named as such", "[B83]") {
+  Tensor x = ones({100}, {.requires_grad = true});
+  const GraphBudget budget(100000);
+  const auto e = budget_error_of([&] {
+    for (int i = 0; i < 10000; ++i) (x * x * x).sum().backward({}, {}, /*create_graph=*/true);
+  });
+  CHECK(contains(e.what(), "is held by a leaf's grad(), which came from a backward pass with create_graph"));
+  x.set_grad({});
+}
+
+TEST_CASE("of nested budgets the smallest counts, and scopes end cleanly", "[S111]") {
+  Tensor x = ones({1000}, {.requires_grad = true});
+  {
+    const GraphBudget outer(3000);
+    {
+      const GraphBudget inner(1000000);
+      CHECK_THROWS_AS(exp(x), GraphBudgetError);
+    }
+    CHECK_THROWS_AS(exp(x), GraphBudgetError);
+    const NoGradGuard no_grad;
+    CHECK(exp(x).numel() == 1000);
+  }
+  CHECK(exp(x).requires_grad());
+  CHECK_THROWS_AS(GraphBudget(-1), ValueError);
+}
+
+TEST_CASE("100 stored outputs keep 100 graphs, detached ones none", "[S106]") {
+  Tensor x = ones({3}, {.requires_grad = true});
+  const GraphBudget budget(1 << 20);
+  TensorList kept;
+  for (int i = 0; i < 100; ++i) kept.push_back(x * 2);
+  CHECK(budget.live_nodes() >= 100);
+  for (Tensor& t : kept) t = t.detach();
+  CHECK(budget.live_nodes() == 0);
+}
