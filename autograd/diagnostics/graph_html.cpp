@@ -11,7 +11,7 @@ constexpr const char* kStyle = R"(
 body { margin: 0; font: 13px sans-serif; display: flex; height: 100vh; }
 #side { width: 300px; padding: 12px; overflow: auto; border-right: 1px solid #ccc; box-sizing: border-box; }
 #side table { border-collapse: collapse; width: 100%; }
-#side td, #side th { text-align: right; padding: 2px 4px; } #side td:first-child, #side th:first-child { text-align: left; }
+#side td, #side th { text-align: right; padding: 2px 4px; white-space: nowrap; } #side td:first-child, #side th:first-child { text-align: left; }
 #find { width: 100%; box-sizing: border-box; margin: 8px 0; }
 svg { flex: 1; cursor: grab; background: #fafafa; }
 text { font: 12px "DejaVu Sans Mono", Menlo, Consolas, monospace; white-space: pre; }

@@ -61,7 +61,7 @@ class Rows {
   /// The items from `from` to `to` of one edge.
   const std::vector<std::vector<std::size_t>>& edges() const { return edges_; }
   double left() const {
-    double x = 0;
+    double x = items_[0].center;
     for (const Item& i : items_) x = std::min(x, i.center - i.width / 2);
     return x;
   }

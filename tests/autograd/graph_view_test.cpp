@@ -32,6 +32,10 @@ void check_geometry(const GraphLayout& layout) {
       CHECK(double(line.size()) * GraphLayout::kCharacter + 2 * GraphLayout::kPadding <= b.width);
     CHECK(double(b.lines.size()) * GraphLayout::kLine + 2 * GraphLayout::kPadding <= b.height);
   }
+  double left = layout.width, top = layout.height;
+  for (const GraphLayout::Box& b : layout.boxes) left = std::min(left, b.x), top = std::min(top, b.y);
+  CHECK(left < 200);  // no empty margin, but for edges
+  CHECK(top == 0);
   int overlaps = 0;
   for (std::size_t i = 0; i < layout.boxes.size(); ++i)
     for (std::size_t k = 0; k < i; ++k) {
