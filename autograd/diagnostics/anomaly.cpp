@@ -110,7 +110,7 @@ struct Finding {
 /// The operator's name of its i-th tensor argument.
 std::string operand_name(const char* op, std::size_t i) {
   for (const OpEntry* e = OpEntry::first(); e; e = e->next())
-    if (std::string_view(e->name()) == op) return e->operand_name(i);
+    if (std::string_view(e->name()) == op) return e->tensor_argument_name(i);
   return fmt::format("input {}", i);
 }
 
@@ -147,11 +147,9 @@ void check_forward(const detail::WatchedCall& call, const Tensor* results, std::
     const ValueRange made = range_of(results[i], "");
     if (is_clean(made)) continue;
     Finding finding;
-    for (std::size_t k = 0; k < call.operands.size(); ++k) {
-      const Tensor& t = call.operands[k];
-      if (!t.defined()) continue;
+    for (const auto& [argument, t] : call.operands) {
       const bool gone = call.overwritten && t.is_same(*call.overwritten);
-      finding.add(gone ? Watch::of_this_thread().overwritten : range_of(t, call.op.operand_name(k)));
+      finding.add(gone ? Watch::of_this_thread().overwritten : range_of(t, call.op.argument_name(argument)));
     }
     if (!finding.is_first(made)) continue;
     const std::string which = n == 1 ? "its result" : fmt::format("its result {} of {}", i + 1, n);

@@ -7,7 +7,7 @@ namespace {
 
 void enter(const detail::WatchedCall& call) {
   Watch& w = Watch::of_this_thread();
-  if (w.depth++ == 0 && w.log && w.options.check_forward && call.overwritten)
+  if (w.depth++ == 0 && w.log && w.options.check_forward && call.overwritten && call.overwritten->defined())
     w.overwritten = range_of(*call.overwritten, "self");
 }
 
