@@ -89,6 +89,8 @@ std::vector<std::string> lines_about(const Graph& graph, std::size_t i, const Na
     lines.push_back(fmt::format("saved {} {} {}", s.what(), spec_text(s.alias().spec()),
                                 readable_bytes(std::int64_t(s.alias().storage()->bytes()))));
   });
+  for (const Saved* s = node.saved(); s; s = s->next())
+    if (s->defined() && !s->alias().defined()) lines.push_back(fmt::format("packed {}", s->what()));
   return lines;
 }
 

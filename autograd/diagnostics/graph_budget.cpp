@@ -37,11 +37,30 @@ std::int64_t weigh(const NodeRegistry& registry) {
   return bytes;
 }
 
+/// How often each operator occurs, most frequent first.
+class Census {
+ public:
+  void add(const Node& n) { ++count_[n.name()]; }
+  /// "52 x add, 52 x linear and others".
+  std::string str() const {
+    std::vector<std::pair<std::int64_t, std::string>> ops;
+    for (const auto& [name, n] : count_) ops.emplace_back(-n, name);
+    std::sort(ops.begin(), ops.end());
+    std::string s;
+    for (std::size_t i = 0; i < std::min<std::size_t>(ops.size(), 3); ++i)
+      s += fmt::format("{}{} x {}", i ? ", " : "", -ops[i].first, ops[i].second);
+    return s + (ops.size() > 3 ? " and others" : "");
+  }
+
+ private:
+  std::unordered_map<std::string, std::int64_t> count_;
+};
+
 /// A node that no other node leads to: a tensor holds it, and with it everything behind it.
 struct Holder {
   const Node* node = nullptr;
   std::int64_t bytes = 0;
-  std::vector<std::pair<std::string, std::int64_t>> ops;  // behind it, most frequent first
+  Census behind;
 };
 
 Holder what_is_behind(const Node& root) {
@@ -49,22 +68,18 @@ Holder what_is_behind(const Node& root) {
   std::unordered_set<const StorageImpl*> seen;
   std::unordered_set<const Node*> met{&root};
   std::vector<const Node*> stack{&root};
-  std::unordered_map<std::string, std::int64_t> count;
   while (!stack.empty()) {
     const Node& n = *stack.back();
     stack.pop_back();
     h.bytes += weight(n, &seen);
-    ++count[n.name()];
+    h.behind.add(n);
     for (const Edge& e : n.edges())
       if (e && met.insert(e.node.get()).second) stack.push_back(e.node.get());
   }
-  h.ops.assign(count.begin(), count.end());
-  std::sort(h.ops.begin(), h.ops.end(),
-            [](const auto& a, const auto& b) { return std::pair(-a.second, a.first) < std::pair(-b.second, b.first); });
   return h;
 }
 
-Holder largest_holder(const NodeRegistry& registry) {
+std::vector<const Node*> holders_in(const NodeRegistry& registry) {
   std::unordered_set<const Node*> inner;
   for (const Node* n : registry.nodes)
     for (const Node* part = n; part; part = part->wrapped()) {
@@ -72,10 +87,17 @@ Holder largest_holder(const NodeRegistry& registry) {
       for (const Edge& e : part->edges())
         if (e) inner.insert(e.node.get());
     }
+  std::vector<const Node*> roots;
+  for (const Node* n : registry.nodes)
+    if (!inner.contains(n)) roots.push_back(n);
+  return roots;
+}
+
+Holder largest_of(const std::vector<const Node*>& roots) {
   Holder largest;
-  for (const Node* n : registry.nodes) {
-    if (inner.contains(n)) continue;
-    Holder h = what_is_behind(*n);
+  const std::size_t step = 1 + roots.size() / 256;  // of very many, some
+  for (std::size_t i = 0; i < roots.size(); i += step) {
+    Holder h = what_is_behind(*roots[roots.size() - 1 - i]);
     if (h.bytes > largest.bytes) largest = std::move(h);
   }
   return largest;
@@ -91,23 +113,24 @@ bool is_gradient_of_leaf(const Node& node, const NodeRegistry& registry) {
   return false;
 }
 
-/// The message's middle: what holds the most.
-std::string describe(const Holder& h, const NodeRegistry& registry) {
+/// The message's middle: who holds the graph.
+std::string describe(const Holder& largest, const std::vector<const Node*>& roots, const NodeRegistry& registry) {
   std::string s;
   const auto say = [&s](const auto&... parts) { (append_to(s, parts), ...); };
-  if (is_gradient_of_leaf(*h.node, registry)) {
-    say("most of it, ", readable_bytes(h.bytes),
-        ", is held by a leaf's grad(), which came from a backward pass with create_graph");
+  Census holders;
+  for (const Node* n : roots) holders.add(*n);
+  if (roots.size() == 1)
+    say("it is held by ");
+  else
+    say(roots.size(), " results hold it (", holders.str(), "), most of all ");
+  if (is_gradient_of_leaf(*largest.node, registry)) {
+    say("a leaf's grad(), which came from a backward pass with create_graph");
   } else {
-    say("most of it, ", readable_bytes(h.bytes), ", is held by the result of ", h.node->name());
-    if (h.node->num_outputs() > 0) say(" (", h.node->output(0), ")");
-    say(called_at(*h.node));
+    say("the result of ", largest.node->name());
+    if (largest.node->num_outputs() > 0) say(" (", largest.node->output(0), ")");
+    say(called_at(*largest.node));
   }
-  say(", with ");
-  for (std::size_t i = 0; i < std::min<std::size_t>(h.ops.size(), 3); ++i)
-    say(i ? ", " : "", h.ops[i].second, " x ", h.ops[i].first);
-  if (h.ops.size() > 3) say(" and others");
-  say(" behind it");
+  say(", with ", readable_bytes(largest.bytes), " in ", largest.behind.str());
   return s;
 }
 
@@ -129,11 +152,13 @@ void check_budget() {
   w.weight_bound = weigh(registry);
   if (w.weight_bound <= w.budget) return;
 
-  const Holder holder = largest_holder(registry);
+  const std::vector<const Node*> roots = holders_in(registry);
+  const Holder holder = largest_of(roots);
   GraphBudgetError error(fmt::format(
       "GraphBudget: the recorded graph takes {} in {} nodes, more than the {} it may; {}; what is kept across steps "
       "should be item() or detach()",
-      readable_bytes(w.weight_bound), registry.nodes.size(), readable_bytes(w.budget), describe(holder, registry)));
+      readable_bytes(w.weight_bound), registry.nodes.size(), readable_bytes(w.budget),
+      describe(holder, roots, registry)));
   error.budget = w.budget;
   error.bytes = w.weight_bound;
   error.nodes = std::int64_t(registry.nodes.size());

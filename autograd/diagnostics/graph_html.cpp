@@ -87,7 +87,7 @@ std::string escaped(std::string_view text) {
 }
 
 void append_node(std::string& s, const GraphLayout::Box& box, bool leaf) {
-  const bool saves = box.lines.back().starts_with("saved");
+  const bool saves = (box.lines.back().starts_with("saved") || box.lines.back().starts_with("packed"));
   s += fmt::format(
       "<g class=\"node{}\" data-x=\"{:.1f}\"><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
       "rx=\"4\"/>",

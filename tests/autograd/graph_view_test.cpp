@@ -82,6 +82,11 @@ TEST_CASE("a write through a view shows what the writer saved") {
   CHECK(contains(dot, "1 mul\\nfloat64[4]\\nsaved self float64[2]"));
 }
 
+TEST_CASE("what hooks packed is shown without its size") {
+  const autograd::SavedTensorHooks hooks([](const Tensor& t) { return t.clone(); }, [](const Tensor& t) { return t; });
+  CHECK(contains(to_dot(exp(leaf({1, 2})).sum()), "1 exp\\nfloat64[2]\\npacked result\""));
+}
+
 TEST_CASE("a tensor without a graph is refused by name") {
   const Tensor plain = ones({2});
   CHECK(contains(message_of<AutogradError>([&] { to_dot(plain); }),

@@ -57,7 +57,6 @@ class DetectAnomaly {
 
  private:
   struct Scope;
-  friend struct AnomalyAccess;
   std::unique_ptr<Scope> scope_;
 };
 
