@@ -142,14 +142,16 @@ class BackwardPass {
       const std::uint32_t at = tasks_.find(root.node.get());
       if (tasks_[at].pending == 0) make_ready(at);
     }
-    while (!ready_.empty()) {
-      std::pop_heap(ready_.begin(), ready_.end(), NewestLast{this});
-      const std::uint32_t at = ready_.back();
-      ready_.pop_back();
-      if (watched_) [[unlikely]]
-        run_watched(at, keep_graph);
-      else
+    try {
+      while (!ready_.empty()) {
+        std::pop_heap(ready_.begin(), ready_.end(), NewestLast{this});
+        const std::uint32_t at = ready_.back();
+        ready_.pop_back();
         run_node(at, keep_graph);
+      }
+    } catch (std::runtime_error& error) {
+      if (followed_) add_call_site(error, *followed_);
+      throw;
     }
     if (watched_) check_budget();
   }
@@ -242,19 +244,10 @@ class BackwardPass {
     std::push_heap(ready_.begin(), ready_.end(), NewestLast{this});
   }
 
-  /// What is thrown says where the operation was recorded.
-  void run_watched(std::uint32_t at, bool keep_graph) {
-    const IntrusivePtr<Node> node = tasks_[at].node;
-    try {
-      run_node(at, keep_graph);
-    } catch (std::runtime_error& error) {
-      add_call_site(error, *node);
-      throw;
-    }
-  }
-
   void run_node(std::uint32_t at, bool keep_graph) {
     const IntrusivePtr<Node> node = std::move(tasks_[at].node);
+    if (watched_) [[unlikely]]
+      followed_ = node;
     Gradients out;
     if (tasks_[at].delivered) {
       Gradients in;
@@ -287,6 +280,7 @@ class BackwardPass {
 
   const char* op_;
   const bool watched_ = ExcludedKeys::watching();
+  IntrusivePtr<Node> followed_;  // the node that runs, if watched
   std::vector<Edge> roots_;
   TensorList root_grads_;
   std::vector<Capture> captures_;

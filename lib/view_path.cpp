@@ -8,6 +8,7 @@ namespace taper {
 constinit ViewPath ViewPath::root_;
 
 const ViewPath* ViewPath::extend(const ViewPath* before, const char* op) noexcept {
+  if (before && before->length_ > kMaxLength) return before;
   // Growing a path does not change what it says, so it is const to everybody else.
   ViewPath* from = before ? const_cast<ViewPath*>(before) : &root_;
   std::atomic<ViewPath*>& branch = from->branches_[(reinterpret_cast<std::uintptr_t>(op) >> 3) % kBranches];
@@ -17,15 +18,13 @@ const ViewPath* ViewPath::extend(const ViewPath* before, const char* op) noexcep
 }
 
 ViewPath* ViewPath::grow(std::atomic<ViewPath*>& branch, const char* op) noexcept {
-  static constexpr const char* kMore = "...";
-  if (op_ == kMore) return this;
-  if (length_ == kMaxLength) op = kMore;
+  const bool is_last = length_ == kMaxLength;
   static constinit std::mutex mutex;
   const std::lock_guard lock(mutex);
   ViewPath* const first = branch.load(std::memory_order_relaxed);
   for (ViewPath* p = first; p; p = p->sibling_)
-    if (p->op_ == op) return p;
-  auto* longer = new (std::nothrow) ViewPath(this == &root_ ? nullptr : this, op, length_ + 1, first);
+    if (p->op_ == op || is_last) return p;
+  auto* longer = new (std::nothrow) ViewPath(this == &root_ ? nullptr : this, is_last ? "..." : op, length_ + 1, first);
   if (!longer) return this == &root_ ? nullptr : this;  // a message will say less
   branch.store(longer, std::memory_order_release);
   return longer;
