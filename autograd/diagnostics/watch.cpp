@@ -39,8 +39,11 @@ Watch& Watch::of_this_thread() {
 }
 
 void Watch::begin_scope() {
-  detail::WatchedCall::watcher = &kWatcher;
-  detail::write_hook = log_write;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    detail::WatchedCall::watcher = &kWatcher;
+    detail::write_hook = log_write;
+  });
   if (scopes++ == 0) ExcludedKeys::set(ExcludedKeys::get() - DispatchKey::Watch);
 }
 

@@ -215,6 +215,24 @@ TEST_CASE("only the thread with the scope is followed") {
   CHECK(made == -kInfinity);
 }
 
+TEST_CASE("threads with scopes of their own do not disturb each other", "[B84]") {
+  std::vector<std::thread> threads;
+  std::vector<std::size_t> writes(4);
+  for (std::size_t k = 0; k < writes.size(); ++k)
+    threads.emplace_back([&writes, k] {
+      const DetectAnomaly scope;
+      const GraphBudget budget(1 << 20);
+      Tensor x = leaf({1, 2}), total = zeros({2}, float64);
+      for (int i = 0; i < 50; ++i) {
+        (x * x).sum().backward();
+        total.add_(x.grad());
+      }
+      writes[k] = mutation_log(total).size();
+    });
+  for (std::thread& t : threads) t.join();
+  CHECK(writes == std::vector<std::size_t>(4, 50));
+}
+
 TEST_CASE("an error in a backward pass names the forward call", "[B86]") {
   const DetectAnomaly scope;
   Tensor x = leaf({1, 2});
