@@ -24,6 +24,7 @@ void install_index();
 void install_scatter();
 void install_mask();
 void install_rearrange();
+void install_activation();
 }  // namespace cpu_kernels
 
 void install_kernels() {
@@ -48,6 +49,7 @@ void install_kernels() {
   cpu_kernels::install_scatter();
   cpu_kernels::install_mask();
   cpu_kernels::install_rearrange();
+  cpu_kernels::install_activation();
 }
 
 }  // namespace taper

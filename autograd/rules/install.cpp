@@ -18,6 +18,7 @@ void install_rules() {
   install_softmax_rules();
   install_index_rules();
   install_rearrange_rules();
+  install_activation_rules();
 }
 
 }  // namespace taper

@@ -12,6 +12,7 @@ void install_loss_rules();
 void install_view_rules();
 void install_index_rules();
 void install_rearrange_rules();
+void install_activation_rules();
 void install_join_rules();
 void install_conv_rules();
 void install_pool_rules();

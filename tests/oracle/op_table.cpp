@@ -15,6 +15,7 @@ OpTable::OpTable() {
   add_losses(*this);
   add_images(*this);
   add_neural(*this);
+  add_activations(*this);
 }
 
 const OpTable::Call* OpTable::find(const std::string& name) const {

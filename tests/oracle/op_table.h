@@ -26,7 +26,10 @@ class OpTable {
   template <class F, class FInplace>
   void unary(const std::string& name, F f, FInplace f_) {
     unary(name, f);
-    unary(name + "_", f_);
+    add(name + "_", [f_](const Args& a) -> Outputs {
+      Tensor x = a.tensor("input");
+      return f_(x);
+    });
   }
   /// f(input, other), `other` being a tensor or a number.
   template <class F>
@@ -57,5 +60,6 @@ void add_losses(OpTable& t);
 void add_images(OpTable& t);
 
 void add_neural(OpTable& t);
+void add_activations(OpTable& t);
 
 }  // namespace oracle

@@ -27,6 +27,7 @@
 #include <taper/nn/optim.h>
 #include <taper/nn/pooling.h>
 #include <taper/nn/sequential.h>
+#include <taper/ops/activation.h>
 #include <taper/ops/compare.h>
 #include <taper/ops/conv.h>
 #include <taper/ops/copy.h>
