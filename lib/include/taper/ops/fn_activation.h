@@ -31,7 +31,7 @@ struct Hardsigmoid : ActivationShape {
   }
   template <class T>
   TAPER_HD T gradient(T g, T x) const {
-    return (x > T(-3)) & (x < T(3)) ? g / T(6) : T(0);
+    return (x > T(-3)) & (x < T(3)) ? g * T(1.f / 6.f) : T(0);  // PyTorch's constant, of float precision
   }
 };
 /// x hardsigmoid(x).
