@@ -89,10 +89,12 @@ CallSite CallSite::here() noexcept {
 }
 
 std::string CallSite::str() const {
+  bool inside = false;  // the first frames are of whoever takes the stack: a sanitizer's, if there is one
   for (int i = 0; i < depth_; ++i) {
     // A frame holds where the call returns to: the instruction after it, which can belong to the next line.
     const Place place = look_up(reinterpret_cast<std::uintptr_t>(frames_[std::size_t(i)]) - 1);
-    if (is_library(place.symbol)) continue;
+    inside |= is_library(place.symbol);
+    if (!inside || is_library(place.symbol)) continue;
     if (!place.line.empty()) return place.line;
     const std::string& name = place.function.empty() ? place.symbol : place.function;
     if (!name.empty()) return readable(name.c_str());
