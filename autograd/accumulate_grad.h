@@ -15,6 +15,8 @@ class AccumulateGrad final : public Node {
   Tensor leaf() const;
 
  private:
+  void accumulate(const Tensor& target, Tensor g);
+
   WeakPtr<TensorImpl> leaf_;
   // Several backward passes may reach the leaf at once; a hook of the leaf may run one itself.
   std::recursive_mutex mutex_;

@@ -1,6 +1,7 @@
 #include <taper/autograd/autograd_meta.h>
 #include <taper/autograd/hooks.h>
 #include <taper/autograd/record.h>
+#include <taper/memory_overlap.h>
 
 #include <mutex>
 
@@ -29,10 +30,34 @@ Tensor AccumulateGrad::leaf() const {
   return impl ? Tensor(std::move(impl)) : Tensor();
 }
 
+namespace {
+/// A leaf that changed since the graph used it, so that its gradient has no place any more.
+[[noreturn, gnu::cold]] void refuse_leaf_of_before(const Tensor& leaf, const TensorSpec& used) {
+  if (!leaf.is_leaf())
+    raise<AutogradError>("backward: a leaf (", leaf.spec(), ") became the result of ", leaf.grad_fn()->name(),
+                         "() after it was used, so its gradient has no place; use x.detach() for the new value");
+  if (leaf.sizes() != used.sizes() || leaf.dtype() != used.dtype || leaf.device() != used.device)
+    raise<AutogradError>("backward: a leaf that was ", used, " when it was used has since become ", leaf.spec(),
+                         " by set_data(), so its gradient does not fit it; compute the result again after set_data()");
+  raise<AutogradError>("backward: grad() of a leaf (", leaf.spec(), ") is still ", leaf.grad().spec(),
+                       " from before set_data(), so no gradient can be added to it; drop it with zero_grad() first");
+}
+}  // namespace
+
 Gradients AccumulateGrad::apply(Gradients grads) {
   const Tensor target = leaf();
-  if (!target.defined()) return {};
-  Tensor g = std::move(grads[0]);
+  if (!target.defined() || !target.requires_grad()) return {};
+  const TensorSpec& used = output(0);
+  const auto fits = [&](const Tensor& t) { return t.sizes() == used.sizes() && t.dtype() == used.dtype; };
+  if (!target.is_leaf() || !fits(target) || target.device() != used.device) [[unlikely]]
+    refuse_leaf_of_before(target, used);
+  accumulate(target, std::move(grads[0]));
+  if (hooks()) [[unlikely]]
+    hooks()->see_accumulated(target);  // without the lock: a hook may start another pass
+  return {};
+}
+
+void AccumulateGrad::accumulate(const Tensor& target, Tensor g) {
   const std::lock_guard lock(mutex_);
   Tensor& total = ensure_meta(target).grad;
   if (!total.defined()) {
@@ -43,14 +68,14 @@ Gradients AccumulateGrad::apply(Gradients grads) {
       total = ours ? std::move(g) : g.clone();
     else
       total = ours ? std::move(g) : g.detach().clone();
-  } else if (GradMode::is_enabled()) {
-    total = total.add(g);
-  } else {
-    total.add_(g);  // whoever holds grad() sees it grow, as in PyTorch
+    return;
   }
-  if (hooks()) [[unlikely]]
-    hooks()->see_accumulated(target);
-  return {};
+  if (total.sizes() != g.sizes() || total.dtype() != g.dtype()) [[unlikely]]
+    refuse_leaf_of_before(target, output(0));
+  if (GradMode::is_enabled())
+    total = total.add(g);
+  else
+    total.add_(g);  // whoever holds grad() sees it grow, as in PyTorch
 }
 
 Edge gradient_edge(const Tensor& t) {
@@ -58,7 +83,7 @@ Edge gradient_edge(const Tensor& t) {
   if (auto fn = t.grad_fn()) return {std::move(fn), meta_of(t)->slot};
   AutogradMeta* m = meta_of(t);
   if (!m || !m->requires_grad) {
-    if (t.impl()->view_origin() != ViewOrigin::no_grad || !t.requires_grad()) return {};
+    if (!t.requires_grad()) return {};
     m = &ensure_meta(t);  // a leaf of its own
   }
   if (Node* made = m->accumulator.load(std::memory_order_acquire)) return {IntrusivePtr<Node>(made), 0};
@@ -112,16 +137,28 @@ Tensor copy_with_history(const Tensor& t) {
   return edge ? with_history(std::move(copy), edge) : copy;
 }
 
+namespace {
+[[noreturn]] void refuse_leaf(const char* op, const char* what, const TensorSpec& leaf) {
+  raise<AutogradError>(op, ": cannot write into ", what, "a leaf that requires grad (", leaf,
+                       "): the value its gradient refers to would be lost; wrap the update in NoGradGuard, or use the "
+                       "form without the underscore to get a new tensor");
+}
+}  // namespace
+
+void check_untracked_inplace(const Tensor& self, const char* op) {
+  // Views that were made before the leaf was told to require grad.
+  const Tensor root(self.impl()->base());
+  if (root.requires_grad() && root.is_leaf()) refuse_leaf(op, "a view of ", root.spec());
+}
+
 void check_inplace(const Tensor& self, const char* op) {
   const IntrusivePtr<TensorImpl>& base = self.impl()->base();
-  constexpr const char* kRemedy =
-      "; wrap the update in NoGradGuard, or use the form without the underscore to get a new tensor";
   if (base) {
     switch (self.impl()->view_origin()) {
       case ViewOrigin::no_grad:
         raise<AutogradError>(op, ": this view (", self.spec(),
-                             ") was made under NoGradGuard, so its base cannot be told ",
-                             "about the write; make the view and write to it both inside or both outside NoGradGuard");
+                             ") was made under NoGradGuard or InferenceMode, so its base cannot be told ",
+                             "about the write; make the view and write to it both inside or both outside of it");
       case ViewOrigin::multi_output:
         raise<AutogradError>(op, ": this view (", self.spec(),
                              ") is one of several results of one call (split, chunk, "
@@ -130,13 +167,16 @@ void check_inplace(const Tensor& self, const char* op) {
         break;
     }
     const Tensor root(base);
-    check<AutogradError>(!(root.requires_grad() && root.is_leaf()), op,
-                         ": cannot write into a view of a leaf that "
-                         "requires grad (",
-                         root.spec(), "): the value its gradient refers to would be lost", kRemedy);
+    if ((root.requires_grad() || self.requires_grad()) && root.is_leaf()) refuse_leaf(op, "a view of ", root.spec());
+    if (!covers(root, self.impl()->geometry(), self.storage_offset()))
+      raise<AutogradError>(
+          op, ": this view (", self.spec(), ") reaches outside the tensor it views (", root.spec(),
+          "), so no history can tell of the write; make the view from the tensor that owns the memory");
+    if (overlaps_itself(root))
+      raise<ShapeError>(op, ": the tensor that is viewed (", root.spec(), " with strides ", root.strides(),
+                        ") shows one memory location as several elements; clone() it before viewing it");
   }
-  check<AutogradError>(!(self.requires_grad() && self.is_leaf()), op, ": cannot write into a leaf that requires grad (",
-                       self.spec(), "): the value its gradient refers to would be lost", kRemedy);
+  if (self.requires_grad() && self.is_leaf()) refuse_leaf(op, "", self.spec());
 }
 
 void ensure_rules() {

@@ -254,7 +254,9 @@ class BackwardPass {
       in.reserve(tasks_[at].grads.size());
       for (Tensor& g : tasks_[at].grads) in.push_back(std::move(g));
       tasks_[at].grads.clear();
-      const NodeHooks* hooks = node->hooks();
+      bool complete = tasks_[at].needed;  // else only what was met on the way to what was asked for
+      for (const Capture& c : captures_) complete |= c.edge.node == node;
+      const NodeHooks* hooks = complete ? node->hooks() : nullptr;
       if (hooks) [[unlikely]]
         hooks->see_gradients(*node, in);
       for (Capture& c : captures_)
@@ -306,7 +308,11 @@ TensorList grad(const TensorList& outputs, const TensorList& inputs, const Tenso
   pass.run(options.retain_graph.value_or(options.create_graph), options.create_graph);
   TensorList out;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    out.push_back(std::move(pass.captures()[i].value));
+    Tensor g = std::move(pass.captures()[i].value);
+    // What is handed out is the caller's to write to: no other result, nor the gradient passed in, may change with it.
+    if (g.defined() && !(is_sole_owner(g) && g.is_contiguous()))
+      g = options.create_graph ? g.clone() : g.detach().clone();
+    out.push_back(std::move(g));
     check<AutogradError>(out.back().defined() || options.allow_unused, "grad: input ", std::int64_t(i), " (",
                          inputs[i].spec(),
                          ") was not used to compute the outputs; pass {.allow_unused = true} to get an undefined "

@@ -61,6 +61,10 @@ void NodeHooks::see_gradients(const Node& node, Gradients& grads) const {
     if (m.grad_fn.get() != &node || m.slot != r.slot) continue;  // written in place since: its new node does it
     static std::mutex mutex;                                     // several backward passes may be here at once
     const std::lock_guard lock(mutex);
+    if (m.grad.defined() && m.grad.sizes() != grads[r.slot].sizes())
+      raise<AutogradError>(
+          "backward: the gradient that ", t.spec(), " retains in grad() is still ", m.grad.spec(),
+          " from before its shape changed, so none can be added to it; drop it with zero_grad() first");
     // The gradient goes on to the rule, and may be the caller's own: what is kept must be another.
     m.grad = m.grad.defined() ? m.grad.add(grads[r.slot]) : grads[r.slot].clone();
   }

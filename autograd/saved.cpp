@@ -7,6 +7,10 @@
 namespace taper {
 
 void Saved::operator=(const Tensor& input) {
+  if (input.is_inference()) [[unlikely]]
+    raise<AutogradError>(owner_->name(), ": '", what_, "' (", input.spec(),
+                         ") is an inference tensor, made in InferenceMode, and cannot be kept for the backward pass",
+                         "; pass a clone() of it");
   alias_ = Tensor(input.impl()->shallow_copy_and_detach(false));
   edge_ = gradient_edge(input);
   version_ = input.version();

@@ -16,14 +16,28 @@ std::mutex& rebuild_mutex(const TensorImpl* t) {
   return mutexes[(reinterpret_cast<std::uintptr_t>(t) >> 6) % 16];
 }
 
-/// Whether t is a view whose memory was written since its own history was recorded, and its base has one to rebuild
-/// it from.
+/// Whether t is a view whose memory was written since its own history was recorded, or since it was made without one
+/// while its base has one by now.
 bool must_rebuild(const Tensor& t, const AutogradMeta* m) {
   const TensorImpl& impl = *t.impl();
   if (!impl.base() || impl.view_origin() == ViewOrigin::none) return false;
-  const std::uint32_t known =
-      m && m->grad_fn ? m->view_version : std::max(impl.view_version(), m ? m->view_version : 0);
+  // A history of its own is out of date after any write, even when the base was cut off by detach_() since.
+  if (m && m->grad_fn) return impl.storage()->version() != m->view_version;
+  const std::uint32_t known = std::max(impl.view_version(), m ? m->view_version : 0);
   return impl.storage()->version() != known && Tensor(impl.base()).requires_grad();
+}
+
+/// Lets go of an accumulator that describes an old shape and dtype. Hooks are on the tensor, so its next accumulator
+/// has them too.
+void renew_accumulator(const Tensor& t, AutogradMeta& m) {
+  Node* old = m.accumulator.exchange(nullptr, std::memory_order_acq_rel);
+  if (!old) return;
+  if (old->hooks()) {
+    auto fresh = make_intrusive<AccumulateGrad>(t);
+    fresh->share_hooks(*old);
+    m.accumulator.store(fresh.detach(), std::memory_order_release);
+  }
+  old->release();
 }
 
 }  // namespace
@@ -32,13 +46,20 @@ Tensor& Tensor::requires_grad_(bool on) {
   check<AutogradError>(!on || is_floating(dtype()),
                        "requires_grad_: only floating tensors have gradients, this one is ", spec(),
                        "; convert with x.to(taper::float32) first");
-  check<AutogradError>(on || is_leaf(), "requires_grad_: this tensor is the result of ",
-                       grad_fn() ? grad_fn()->name() : "",
-                       " and cannot be told to stop requiring grad; use x.detach()");
+  if (!on && !is_leaf())
+    raise<AutogradError>("requires_grad_: this tensor is the result of ", meta_of(*this)->grad_fn->name(),
+                         " and cannot be told to stop requiring grad; use x.detach()");
+  check<AutogradError>(!on || !is_inference() || InferenceMode::is_enabled(), "requires_grad_: this tensor (", spec(),
+                       ") is an inference tensor, made in InferenceMode, and can have no gradient outside",
+                       "; use a clone() of it");
   ensure_rules();  // the only door into autograd: no tensor needs a rule before some tensor passed here
-  if (on)
-    ensure_meta(*this).requires_grad = true;
-  else if (AutogradMeta* m = meta_of(*this))
+  if (on) {
+    AutogradMeta& m = ensure_meta(*this);
+    m.requires_grad = true;
+    // It may have been reshaped since it last required grad.
+    if (const Node* sink = m.accumulator.load(std::memory_order_acquire))
+      if (sink->output(0).sizes() != sizes()) renew_accumulator(*this, m);
+  } else if (AutogradMeta* m = meta_of(*this))
     m->requires_grad = false;
   return *this;
 }
@@ -50,7 +71,7 @@ bool Tensor::requires_grad() const {
   if (m && (m->requires_grad || m->grad_fn)) return true;
   if (!is_floating(impl.dtype())) return false;
   // As in PyTorch, a view made under NoGradGuard is a leaf of its own, and requires grad as its base does.
-  if (impl.view_origin() == ViewOrigin::no_grad) return Tensor(impl.base()).requires_grad();
+  if (impl.base() && impl.view_origin() == ViewOrigin::no_grad) return Tensor(impl.base()).requires_grad();
   return must_rebuild(*this, m);
 }
 
@@ -62,12 +83,12 @@ IntrusivePtr<Node> Tensor::grad_fn() const {
   const std::lock_guard lock(rebuild_mutex(&impl));
   m = meta_of(*this);
   if (!must_rebuild(*this, m)) return m ? m->grad_fn : nullptr;
-  check<AutogradError>(
-      impl.view_origin() == ViewOrigin::grad_mode, "this view (", spec(), ") was made ",
-      impl.view_origin() == ViewOrigin::no_grad ? "under NoGradGuard" : "as one of several results of one call",
-      ", and ", impl.storage()->last_writer(),
-      "() has since written to its memory through another "
-      "tensor, so its history cannot be told; make the view after the write");
+  check<AutogradError>(impl.view_origin() == ViewOrigin::grad_mode, "this view (", spec(), ") was made ",
+                       impl.view_origin() == ViewOrigin::no_grad ? "under NoGradGuard or InferenceMode"
+                                                                 : "as one of several results of one call",
+                       ", and ", impl.storage()->last_writer(),
+                       "() has since written to its memory through another "
+                       "tensor, so its history cannot be told; make the view after the write");
   auto node = make_intrusive<ViewOfBase>(Tensor(impl.base()), *this);
   set_history(*this, node);
   keep_retaining(*this);
@@ -139,16 +160,7 @@ void Tensor::set_data(const Tensor& src) {
                     spec(), ") cannot take ", src.spec(), ": only floating tensors have gradients");
   impl_->shallow_copy_from(*src.impl());
   impl_->forget_base();
-  // The accumulator describes the old shape and dtype. Hooks are on the tensor, so its next accumulator has them too.
-  if (!m) return;
-  Node* old = m->accumulator.exchange(nullptr, std::memory_order_acq_rel);
-  if (!old) return;
-  if (old->hooks()) {
-    auto fresh = make_intrusive<AccumulateGrad>(*this);
-    fresh->share_hooks(*old);
-    m->accumulator.store(fresh.detach(), std::memory_order_release);
-  }
-  old->release();
+  if (m) renew_accumulator(*this, *m);
 }
 
 Tensor& Tensor::detach_() {

@@ -6,7 +6,9 @@
 namespace taper {
 
 ViewPlacement placement(const Tensor& base, const Tensor& view) {
-  return {base.spec(), view.impl()->geometry(), view.storage_offset() - base.storage_offset()};
+  // Where nothing is shown, the place does not matter and may be past the end.
+  const std::int64_t shift = view.numel() > 0 ? view.storage_offset() - base.storage_offset() : 0;
+  return {base.spec(), view.impl()->geometry(), shift};
 }
 
 WriteThroughView::WriteThroughView(const Tensor& base, const Tensor& view, IntrusivePtr<Node> writer)

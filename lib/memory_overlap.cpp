@@ -7,14 +7,17 @@
 namespace taper {
 namespace {
 
-/// One past the last byte, less the first: 0 for an empty tensor.
-std::int64_t extent(const TensorImpl& t) {
-  if (t.numel() == 0) return 0;
+/// One past the last element, less the first: 0 where there is none.
+std::int64_t extent(const SizesAndStrides& g) {
   std::int64_t last = 0;
-  const auto sizes = t.geometry().sizes(), strides = t.geometry().strides();
-  for (std::size_t d = 0; d < sizes.size(); ++d) last += (sizes[d] - 1) * strides[d];
+  for (int d = 0; d < g.rank(); ++d) {
+    const std::int64_t size = g.sizes()[std::size_t(d)];
+    if (size == 0) return 0;
+    last += (size - 1) * g.strides()[std::size_t(d)];
+  }
   return last + 1;
 }
+std::int64_t extent(const TensorImpl& t) { return extent(t.geometry()); }
 
 /// Whether two tensors step through memory alike; the stride of a dimension of size 1 does not matter.
 bool same_steps(const TensorImpl& a, const TensorImpl& b) {
@@ -25,10 +28,10 @@ bool same_steps(const TensorImpl& a, const TensorImpl& b) {
   return true;
 }
 
-std::vector<std::int64_t> addresses(const TensorImpl& t) {
-  std::vector<std::int64_t> all{t.offset()};
-  all.reserve(std::size_t(t.numel()));
-  const auto sizes = t.geometry().sizes(), strides = t.geometry().strides();
+std::vector<std::int64_t> addresses(const SizesAndStrides& g, std::int64_t offset) {
+  std::vector<std::int64_t> all{offset};
+  all.reserve(std::size_t(g.numel()));
+  const auto sizes = g.sizes(), strides = g.strides();
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     const std::size_t before = all.size();
     for (std::int64_t i = 1; i < sizes[d]; ++i)
@@ -37,6 +40,7 @@ std::vector<std::int64_t> addresses(const TensorImpl& t) {
   std::sort(all.begin(), all.end());
   return all;
 }
+std::vector<std::int64_t> addresses(const TensorImpl& t) { return addresses(t.geometry(), t.offset()); }
 
 /// Every step is longer than all the smaller steps together can reach.
 bool obviously_distinct(const TensorImpl& t) {
@@ -65,6 +69,18 @@ bool overlaps_itself(const Tensor& t) {
   if (obviously_distinct(impl)) return false;
   const auto all = addresses(impl);
   return std::adjacent_find(all.begin(), all.end()) != all.end();
+}
+
+bool covers(const Tensor& whole, const SizesAndStrides& part, std::int64_t offset) {
+  const TensorImpl& impl = *whole.impl();
+  const std::int64_t length = extent(part);
+  if (length == 0) return true;
+  if (offset < impl.offset() || offset + length > impl.offset() + extent(impl)) return false;
+  // Without gaps, what lies between the first and the last element is all there.
+  if (impl.is_contiguous() || (extent(impl) == impl.numel() && obviously_distinct(impl))) return true;
+  auto all = addresses(impl), wanted = addresses(part, offset);
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  return std::includes(all.begin(), all.end(), wanted.begin(), wanted.end());
 }
 
 Overlap overlap(const Tensor& ta, const Tensor& tb) {

@@ -106,6 +106,10 @@ std::string (*describe_gradient_hook)(const Tensor& t) = nullptr;
 const WatchedCall::Watcher* WatchedCall::watcher = nullptr;
 
 void check_destination(const char* op, const char* functional, const TensorSpec& want, const Tensor& self) {
+  if (self.is_inference() && !InferenceMode::is_enabled()) [[unlikely]]
+    raise<AutogradError>(op, ": the tensor written to (", self.spec(),
+                         ") is an inference tensor, made in InferenceMode, which may be written only there",
+                         "; write to a clone() of it");
   check<ShapeError>(want.sizes() == self.sizes(), op, ": the result has shape ", want.sizes(),
                     " but the tensor written to is ", self.spec(), "; ", functional,
                     "() without the underscore returns a new tensor");
@@ -135,9 +139,8 @@ Tensor private_copy(const Tensor& t) { return ops::clone.below_autograd(t); }
 
 Tensor make_view(const Tensor& self, Geometry g, bool several, const char* op) {
   const TensorImpl& from = *self.impl();
-  ViewOrigin origin = !GradMode::is_enabled() ? ViewOrigin::no_grad
-                      : several               ? ViewOrigin::multi_output
-                                              : ViewOrigin::grad_mode;
+  const bool unrecorded = !GradMode::is_enabled() || InferenceMode::is_enabled();
+  ViewOrigin origin = unrecorded ? ViewOrigin::no_grad : several ? ViewOrigin::multi_output : ViewOrigin::grad_mode;
   if (from.base() && origin == ViewOrigin::grad_mode)
     origin = from.view_origin();  // a view of a view inherits the mark
   const auto& base = from.base() ? from.base() : self.impl_ptr();

@@ -1,3 +1,4 @@
+#include <taper/grad_mode.h>
 #include <taper/storage.h>
 
 #include <algorithm>
@@ -34,12 +35,22 @@ void set_allocator(DeviceType type, Allocator* allocator) {
 }
 
 StorageImpl::StorageImpl(std::size_t bytes, Device device)
-    : bytes_(bytes), allocator_(allocator_of(device)), id_(next_id()), device_(device), resizable_(true) {
+    : bytes_(bytes),
+      allocator_(allocator_of(device)),
+      id_(next_id()),
+      device_(device),
+      resizable_(true),
+      inference_(InferenceMode::is_enabled()) {
   if (allocator_) data_ = allocator_->allocate(bytes);
 }
 
 StorageImpl::StorageImpl(DataPtr data, std::size_t bytes, Device device)
-    : data_(std::move(data)), bytes_(bytes), id_(next_id()), device_(device), resizable_(false) {}
+    : data_(std::move(data)),
+      bytes_(bytes),
+      id_(next_id()),
+      device_(device),
+      resizable_(false),
+      inference_(InferenceMode::is_enabled()) {}
 
 StorageImpl::~StorageImpl() = default;
 

@@ -17,6 +17,7 @@ TensorImpl::TensorImpl(IntrusivePtr<TensorImpl> base, ViewOrigin origin, SizesAn
       geometry_(std::move(geometry)),
       offset_(offset),
       view_version_(storage_->version()),
+      memory_number_(base_->memory_number_),
       dtype_(base_->dtype_),
       origin_(origin) {
   refresh();
@@ -57,6 +58,7 @@ void TensorImpl::copy_metadata_from(const TensorImpl& src) {
   geometry_ = src.geometry_;
   offset_ = src.offset_;
   dtype_ = src.dtype_;
+  ++memory_number_;
   extra_meta_ = src.extra_meta_ ? std::make_unique<ExtraMeta>(*src.extra_meta_) : nullptr;
   refresh();
 }

@@ -1,6 +1,7 @@
 // Derivatives of views: each puts the gradient back where the view looked.
 #include <taper/autograd/record.h>
 #include <taper/factory.h>
+#include <taper/memory_overlap.h>
 #include <taper/ops/join.h>
 #include <taper/ops/view.h>
 
@@ -111,43 +112,16 @@ struct DiagonalBackward final : PartBackward {
 };
 
 /// The one view whose elements can share memory in any way, so the place in memory decides.
-/// Calls f with the place of every element, counted from the first.
-template <class F>
-void visit_places(std::span<const std::int64_t> sizes, std::span<const std::int64_t> strides, std::int64_t place,
-                  const F& f) {
-  if (sizes.size() == 0) return f(place);
-  for (std::int64_t i = 0; i < sizes[0]; ++i)
-    visit_places(sizes.subspan(1), strides.subspan(1), place + i * strides[0], f);
-}
-
-/// Whether `self` has every element that the view shows, so that their gradients have a place to go.
-bool shows_only_own(const Tensor& self, IntSpan sizes, IntSpan strides, std::int64_t offset) {
-  std::int64_t reach = 0, own_reach = 0;
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 0) return true;
-    reach += (sizes[d] - 1) * strides[d];
-  }
-  if (self.numel() == 0) return false;
-  for (std::size_t d = 0; d < self.sizes().size(); ++d) own_reach += (self.sizes()[d] - 1) * self.strides()[d];
-  const std::int64_t first = offset - self.storage_offset();
-  if (first < 0 || first + reach > own_reach) return false;
-  if (own_reach + 1 == self.numel() && !overlaps_itself(self)) return true;  // without gaps
-  std::vector<bool> own(std::size_t(own_reach + 1));
-  visit_places(self.sizes(), self.strides(), 0, [&](std::int64_t at) { own[std::size_t(at)] = true; });
-  bool all = true;
-  visit_places(sizes, strides, first, [&](std::int64_t at) { all = all && own[std::size_t(at)]; });
-  return all;
-}
-
 struct AsStridedBackward final : PartBackward {
   void save(const Tensor& self, IntSpan sizes, IntSpan strides, const std::optional<std::int64_t>& storage_offset) {
-    const std::int64_t own = self.storage_offset();
-    check<AutogradError>(shows_only_own(self, sizes, strides, storage_offset.value_or(own)), "as_strided: size ", sizes,
-                         " with stride ", strides, " and storage_offset ", storage_offset.value_or(own),
-                         " reaches elements that self (", self.spec(), ", strides ", self.strides(), ", offset ", own,
-                         ") does not have, and their gradients would be lost; call it on the tensor that has them, or "
-                         "on x.detach()");
-    placement = {self.spec(), SizesAndStrides(sizes, strides), storage_offset.value_or(own) - own};
+    const std::int64_t own = self.storage_offset(), first = storage_offset.value_or(own);
+    if (!covers(self, SizesAndStrides(sizes, strides), first))
+      raise<AutogradError>(
+          "as_strided: size ", sizes, " with stride ", strides, " and storage_offset ", first,
+          " reaches elements that self (", self.spec(), ", strides ", self.strides(), ", offset ", own,
+          ") does not have, and their gradients would be lost; call it on the tensor that has them, or "
+          "on x.detach()");
+    placement = {self.spec(), SizesAndStrides(sizes, strides), first - own};
   }
 };
 
@@ -197,6 +171,7 @@ void adopt_history(const Tensor& self, const Tensor& view) {
   AutogradMeta& to = ensure_meta(self);
   to.grad_fn = from.grad_fn;
   to.slot = from.slot;
+  keep_retaining(self);
 }
 
 }  // namespace

@@ -13,8 +13,11 @@ namespace {
 /// Gives self the shape that the view operator would show it in, and the view's place in the graph.
 template <class Op, class... Args>
 Tensor& become_view(Tensor& self, const char* name, const Op& op, const Args&... args) {
-  const bool recorded = GradMode::is_enabled() && self.key_set().has(DispatchKey::Autograd) &&
-                        detail::requires_grad_hook && detail::requires_grad_hook(self);
+  const bool tracked =
+      self.key_set().has(DispatchKey::Autograd) && detail::requires_grad_hook && detail::requires_grad_hook(self);
+  const bool recorded = tracked && GradMode::is_enabled() && !InferenceMode::is_enabled();
+  check<AutogradError>(recorded || !tracked, name, ": ", self, " requires grad, but recording is off",
+                       ", so its gradient would keep the old shape; use the form without the underscore");
   Geometry g = op.infer(self, args...);
   if (!recorded) {
     self.impl()->set_geometry(std::move(g.shape), g.offset);

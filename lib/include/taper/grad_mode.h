@@ -1,4 +1,5 @@
 #pragma once
+#include <taper/device.h>
 
 namespace taper {
 
@@ -28,6 +29,31 @@ struct NoGradGuard : GradModeGuard {
 };
 struct EnableGradGuard : GradModeGuard {
   EnableGradGuard() : GradModeGuard(true) {}
+};
+
+/// While it lives, nothing on this thread is recorded and autograd is not even asked. Tensors made meanwhile are
+/// inference tensors for good: outside they can be read, but not be written in place, required to have a gradient or
+/// kept for a backward pass; clone() gives an ordinary tensor. Nests; InferenceMode(false) is an island of the usual.
+class InferenceMode {
+ public:
+  explicit InferenceMode(bool on = true) : grad_mode_(!on), excluded_before_(ExcludedKeys::get()), before_(enabled_) {
+    ExcludedKeys::set(on ? excluded_before_ | DispatchKey::Autograd : excluded_before_ - DispatchKey::Autograd);
+    enabled_ = on;
+  }
+  ~InferenceMode() {
+    ExcludedKeys::set(excluded_before_);
+    enabled_ = before_;
+  }
+  InferenceMode(const InferenceMode&) = delete;
+  InferenceMode& operator=(const InferenceMode&) = delete;
+
+  static bool is_enabled() noexcept { return enabled_; }
+
+ private:
+  GradModeGuard grad_mode_;
+  DispatchKeySet excluded_before_;
+  bool before_;
+  static inline constinit thread_local bool enabled_ = false;
 };
 
 }  // namespace taper

@@ -3,6 +3,7 @@
 
 namespace taper {
 
+class SizesAndStrides;
 class Tensor;
 
 enum class Overlap : std::uint8_t {
@@ -12,6 +13,8 @@ enum class Overlap : std::uint8_t {
 };
 /// How the elements of two tensors lie in memory.
 Overlap overlap(const Tensor& a, const Tensor& b);
+/// Whether every element of `part`, whose first is number `offset` of the same storage, is an element of `whole`.
+bool covers(const Tensor& whole, const SizesAndStrides& part, std::int64_t offset);
 /// Whether two elements of t are the same memory, as after expand().
 bool overlaps_itself(const Tensor& t);
 

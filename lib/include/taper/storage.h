@@ -26,6 +26,8 @@ class StorageImpl final : public RefCounted, public Pooled<StorageImpl>, private
   /// Who made the memory; null for memory that came from elsewhere and on meta.
   Allocator* allocator() const noexcept { return allocator_; }
   bool is_resizable() const noexcept { return resizable_; }
+  /// Whether it was made in InferenceMode.
+  bool is_inference() const noexcept { return inference_; }
   /// Never given to another storage again.
   std::uint64_t id() const noexcept { return id_; }
 
@@ -57,6 +59,7 @@ class StorageImpl final : public RefCounted, public Pooled<StorageImpl>, private
   std::atomic<std::uint32_t> version_{0};
   Device device_;
   bool resizable_;
+  bool inference_;
 };
 static_assert(sizeof(StorageImpl) <= 96, "StorageImpl grew: every block of memory pays for this");
 using Storage = IntrusivePtr<StorageImpl>;

@@ -90,6 +90,8 @@ class Tensor {
   /// Writes to the storage so far; shared by every alias.
   std::uint32_t version() const { return storage()->version(); }
   std::uint32_t _version() const { return version(); }
+  /// Whether its memory was made in InferenceMode.
+  bool is_inference() const { return storage()->is_inference(); }
   /// Whether this is a view that remembers its base.
   bool is_view() const { return bool(get().base()); }
 

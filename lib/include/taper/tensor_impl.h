@@ -24,7 +24,7 @@ struct ExtraMeta {
 enum class ViewOrigin : std::uint8_t {
   none,         // not a view
   grad_mode,    // ordinary view, made while recording was on
-  no_grad,      // made under NoGradGuard: untracked, refused by in-place writes in grad mode
+  no_grad,      // made under NoGradGuard or InferenceMode: untracked, refused by in-place writes in grad mode
   multi_output  // one of several results of split, unbind, ...: refused by in-place writes in grad mode
 };
 
@@ -72,7 +72,7 @@ class TensorImpl : public RefCounted, public Pooled<TensorImpl>, private live::C
   /// The tensor this one views; null if it is not a view, or if the base has since taken other memory by set_data().
   const IntrusivePtr<TensorImpl>& base() const noexcept {
     static constinit const IntrusivePtr<TensorImpl> none;
-    return base_ && base_->storage_ == storage_ ? base_ : none;
+    return base_ && base_->memory_number_ == memory_number_ ? base_ : none;
   }
   ViewOrigin view_origin() const noexcept { return origin_; }
   /// Storage version when the view was made.
@@ -129,6 +129,7 @@ class TensorImpl : public RefCounted, public Pooled<TensorImpl>, private live::C
   SizesAndStrides geometry_;
   std::int64_t offset_ = 0, numel_ = 1;
   std::uint32_t view_version_ = 0;
+  std::uint32_t memory_number_ = 0;  // counts the memories taken by set_data(); of a view: its base's when it was made
   DType dtype_;
   ViewOrigin origin_ = ViewOrigin::none;
   bool contiguous_ = true;

@@ -44,5 +44,7 @@ Tensor with_history(Tensor t, const Edge& edge);
 Tensor copy_with_history(const Tensor& t);
 /// Throws unless self may be written in place while recording; `op` is the in-place operator's name.
 void check_inplace(const Tensor& self, const char* op);
+/// Throws if writing in place to a view that needs no gradient would change a leaf that does.
+void check_untracked_inplace(const Tensor& self, const char* op);
 
 }  // namespace taper

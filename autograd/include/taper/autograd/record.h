@@ -55,7 +55,10 @@ struct Recorder<Rule, Op> {
     return out;
   }
   static void call_inplace(Tensor& self, const A&... args) requires has_inplace {
-    if (!GradMode::is_enabled() || !(tracks(args) || ...)) return Op.inplace_below_autograd(self, args...);
+    if (!GradMode::is_enabled() || !(tracks(args) || ...)) {
+      if (GradMode::is_enabled() && self.is_view()) check_untracked_inplace(self, Op.inplace_name());
+      return Op.inplace_below_autograd(self, args...);
+    }
     check_inplace(self, Op.inplace_name());
     detail::check_destination(Op.inplace_name(), Op.name(), Op.infer(args...), self);
     auto node = begin(args...);
