@@ -110,7 +110,7 @@ void keep_retaining(const Tensor& t) {
   if (m && m->retains_grad && m->grad_fn) m->grad_fn->ensure_hooks()->keep_gradient(t, m->slot);
 }
 
-void rebase_history(const Tensor& self, const IntrusivePtr<Node>& node) {
+void rebase_history(const Tensor& self, const IntrusivePtr<Node>& node, std::size_t written) {
   const IntrusivePtr<TensorImpl>& base_impl = self.impl()->base();
   if (!base_impl) {
     set_history(self, node);
@@ -118,7 +118,7 @@ void rebase_history(const Tensor& self, const IntrusivePtr<Node>& node) {
   }
   const Tensor base(base_impl);
   node->add_output(self.spec());
-  set_history(base, make_intrusive<WriteThroughView>(base, self, node));
+  set_history(base, make_intrusive<WriteThroughView>(base, self, node, written));
   keep_retaining(base);
   self.grad_fn();  // the view's own history is rebuilt from the base's new one
 }
@@ -156,9 +156,11 @@ void check_inplace(const Tensor& self, const char* op) {
   if (base) {
     switch (self.impl()->view_origin()) {
       case ViewOrigin::no_grad:
-        raise<AutogradError>(op, ": this view (", self.spec(),
-                             ") was made under NoGradGuard or InferenceMode, so its base cannot be told ",
-                             "about the write; make the view and write to it both inside or both outside of it");
+        raise<AutogradError>(
+            op, ": this view (", self.spec(),
+            ") was made under NoGradGuard or InferenceMode or returned by a user's function, so its base ",
+            "cannot be told about the write; make the view and write to it both inside or both outside ",
+            "of it, or clone() it first");
       case ViewOrigin::multi_output:
         raise<AutogradError>(op, ": this view (", self.spec(),
                              ") is one of several results of one call (split, chunk, "

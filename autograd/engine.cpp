@@ -13,10 +13,30 @@
 
 #include "accumulate_grad.h"
 #include "diagnostics/watch.h"
+#include "fit_gradient.h"
 
 namespace taper {
 
 Tensor sum_to_size(const Tensor& self, IntSpan sizes);
+
+Tensor fit_gradient(Tensor g, const TensorSpec& want, const char* from, std::size_t i) {
+  if (g.sizes() == want.sizes() && g.dtype() == want.dtype && g.device() == want.device) [[likely]]
+    return g;
+  check<AutogradError>(g.device() == want.device && is_floating(g.dtype()), "backward of ", from,
+                       " returned a gradient of ", g.spec(), " for argument ", i, ", a tensor of ", want);
+  if (g.sizes() != want.sizes()) {
+    // The shape must be one that `want` broadcasts to; anything else is a mistake of the rule.
+    bool broadcast = g.dim() >= want.dim();
+    for (int d = 1; broadcast && d <= want.dim(); ++d) {
+      const std::int64_t have = g.size(-d), need = want.sizes()[std::size_t(want.dim() - d)];
+      broadcast = need == have || need == 1;
+    }
+    check<AutogradError>(broadcast, "backward of ", from, " returned a gradient of shape ", g.sizes(), " for argument ",
+                         i, ", a tensor of shape ", want.sizes());
+    g = sum_to_size(g, want.sizes());
+  }
+  return g.dtype() == want.dtype ? g : g.to(want.dtype);
+}
 
 namespace {
 
@@ -79,26 +99,6 @@ struct Capture {
   bool run = false;  // whether the node is to run: the sink of a leaf that is to accumulate
   Tensor value;
 };
-
-/// Checks a gradient against the tensor it belongs to: casts it back to that dtype and undoes broadcasting.
-Tensor fitted(Tensor g, const TensorSpec& want, const char* from) {
-  if (g.sizes() == want.sizes() && g.dtype() == want.dtype && g.device() == want.device) [[likely]]
-    return g;
-  check<AutogradError>(g.device() == want.device && is_floating(g.dtype()), "backward of ", from,
-                       " returned a gradient of ", g.spec(), " for a tensor of ", want);
-  if (g.sizes() != want.sizes()) {
-    // The shape must be one that `want` broadcasts to; anything else is a mistake of the rule.
-    bool broadcast = g.dim() >= want.dim();
-    for (int d = 1; broadcast && d <= want.dim(); ++d) {
-      const std::int64_t have = g.size(-d), need = want.sizes()[std::size_t(want.dim() - d)];
-      broadcast = need == have || need == 1;
-    }
-    check<AutogradError>(broadcast, "backward of ", from, " returned a gradient of shape ", g.sizes(),
-                         " for a tensor of shape ", want.sizes());
-    g = sum_to_size(g, want.sizes());
-  }
-  return g.dtype() == want.dtype ? g : g.to(want.dtype);
-}
 
 class BackwardPass {
  public:
@@ -275,7 +275,7 @@ class BackwardPass {
       if (!e) continue;
       const std::uint32_t next = tasks_.find(e.node.get());
       if (i < out.size() && out[i].defined())
-        deliver(tasks_[next], e.slot, fitted(std::move(out[i]), e.node->output(e.slot), node->name()));
+        deliver(tasks_[next], e.slot, fit_gradient(std::move(out[i]), e.node->output(e.slot), node->name(), i));
       if (--tasks_[next].pending == 0) make_ready(next);
     }
   }
@@ -302,6 +302,7 @@ void backward(const TensorList& tensors, const TensorList& grad_tensors, const B
 
 TensorList grad(const TensorList& outputs, const TensorList& inputs, const TensorList& grad_outputs,
                 const GradOptions& options) {
+  check<ValueError>(!outputs.empty(), "grad: outputs is empty; name at least one tensor to differentiate");
   check<ValueError>(!inputs.empty(), "grad: inputs is empty; name at least one tensor to differentiate by");
   BackwardPass pass("grad", outputs, grad_outputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) pass.capture(inputs[i], std::int64_t(i), false);

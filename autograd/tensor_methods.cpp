@@ -84,8 +84,9 @@ IntrusivePtr<Node> Tensor::grad_fn() const {
   m = meta_of(*this);
   if (!must_rebuild(*this, m)) return m ? m->grad_fn : nullptr;
   check<AutogradError>(impl.view_origin() == ViewOrigin::grad_mode, "this view (", spec(), ") was made ",
-                       impl.view_origin() == ViewOrigin::no_grad ? "under NoGradGuard or InferenceMode"
-                                                                 : "as one of several results of one call",
+                       impl.view_origin() == ViewOrigin::no_grad
+                           ? "under NoGradGuard or InferenceMode or by a user's function"
+                           : "as one of several results of one call",
                        ", and ", impl.storage()->last_writer(),
                        "() has since written to its memory through another "
                        "tensor, so its history cannot be told; make the view after the write");

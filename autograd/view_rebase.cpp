@@ -11,11 +11,12 @@ ViewPlacement placement(const Tensor& base, const Tensor& view) {
   return {base.spec(), view.impl()->geometry(), shift};
 }
 
-WriteThroughView::WriteThroughView(const Tensor& base, const Tensor& view, IntrusivePtr<Node> writer)
-    : place_(placement(base, view)), writer_(std::move(writer)) {
+WriteThroughView::WriteThroughView(const Tensor& base, const Tensor& view, IntrusivePtr<Node> writer,
+                                   std::size_t written)
+    : place_(placement(base, view)), writer_(std::move(writer)), written_(written) {
   set_name(writer_->name());
-  connect(base);  // as it was before the write
-  for (std::size_t i = 1; i < writer_->edges().size(); ++i) add_edge(writer_->edges()[i]);
+  for (std::size_t i = 0; i < writer_->edges().size(); ++i)
+    add_edge(i == written_ ? gradient_edge(base) : writer_->edges()[i]);  // the base as it was before the write
 }
 
 Gradients WriteThroughView::apply(Gradients grads) {
@@ -24,12 +25,12 @@ Gradients WriteThroughView::apply(Gradients grads) {
   whole.copy_(grads[0]);
   Tensor part = whole.as_strided(place_.view.sizes(), place_.view.strides(), place_.shift);
   Gradients in = writer_->apply({part.clone()});
-  if (!in.empty() && in[0].defined())
-    part.copy_(in[0]);
+  in.resize(edges().size());
+  if (in[written_].defined())
+    part.copy_(in[written_]);
   else
     part.zero_();
-  in.resize(edges().size());
-  in[0] = wants(0) ? whole : Tensor();
+  in[written_] = wants(written_) ? whole : Tensor();
   return in;
 }
 

@@ -9,10 +9,10 @@ namespace taper {
 ViewPlacement placement(const Tensor& base, const Tensor& view);
 
 /// Replaces the base's history after a write through a view: outside the view gradients pass through, inside they go
-/// through the operation that wrote.
+/// through the operation that wrote, whose argument number `written` is the view.
 class WriteThroughView final : public Node {
  public:
-  WriteThroughView(const Tensor& base, const Tensor& view, IntrusivePtr<Node> writer);
+  WriteThroughView(const Tensor& base, const Tensor& view, IntrusivePtr<Node> writer, std::size_t written);
   Gradients apply(Gradients grads) override;
   void release_saved() noexcept override { writer_->release_saved(); }
   const Node* wrapped() const override { return writer_.get(); }
@@ -20,6 +20,7 @@ class WriteThroughView final : public Node {
  private:
   ViewPlacement place_;
   IntrusivePtr<Node> writer_;
+  std::size_t written_;
 };
 
 /// History of a view rebuilt from its base's after the memory was written.

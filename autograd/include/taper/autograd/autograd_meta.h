@@ -36,8 +36,9 @@ void set_history(const std::array<Tensor, N>& ts, const IntrusivePtr<Node>& node
 }
 /// After a new history: a tensor that retains its gradient goes on doing so.
 void keep_retaining(const Tensor& t);
-/// Points self at `node` after an in-place write; if self is a view, its base is pointed at a wrapper around `node`.
-void rebase_history(const Tensor& self, const IntrusivePtr<Node>& node);
+/// Points self, the node's argument number `written`, at `node` after an in-place write; if self is a view, its base is
+/// pointed at a wrapper around `node`.
+void rebase_history(const Tensor& self, const IntrusivePtr<Node>& node, std::size_t written = 0);
 /// `t` as a result whose gradient goes along `edge`: how a value kept without its tensor rejoins the graph.
 Tensor with_history(Tensor t, const Edge& edge);
 /// New memory with t's values, whose gradient goes where t's goes.
