@@ -18,8 +18,7 @@ class AccumulateGrad final : public Node {
   void accumulate(const Tensor& target, Tensor g);
 
   WeakPtr<TensorImpl> leaf_;
-  // Several backward passes may reach the leaf at once; a hook of the leaf may run one itself.
-  std::recursive_mutex mutex_;
+  std::mutex mutex_;  // several backward passes may reach the leaf at once
 };
 
 }  // namespace taper

@@ -4,6 +4,8 @@
 #include <taper/autograd/anomaly.h>
 #include <taper/autograd/checkpoint.h>
 #include <taper/autograd/engine.h>
+#include <taper/autograd/function.h>
+#include <taper/autograd/functional.h>
 #include <taper/autograd/graph_view.h>
 #include <taper/autograd/hooks.h>
 #include <taper/autograd/saved_tensor_hooks.h>
