@@ -191,7 +191,7 @@ class Check {
             const std::size_t row = outputs_[y].first + o;
             const auto wide = [&] {
               if (!far) far = differences_.slopes(variables_[k], i, unit, 10 * options_.eps);
-              return far->right[row] - far->left[row];
+              return std::pair(far->left[row], far->right[row]);
             };
             judge({.analytic = jacobian[row][k][i],
                    .numeric = near.both[row],
@@ -222,10 +222,11 @@ class Check {
       std::optional<Slopes> far;
       for (std::size_t y = 0; y < outputs_.size(); ++y) {
         const std::size_t first = outputs_[y].first, rows = outputs_[y].size();
+        if (rows == 0) continue;
         const auto combined = [&](const Numbers& row) { return dot(seeds[y].data(), row.data() + first, rows); };
         const auto wide = [&] {
           if (!far) far = differences_.slopes(variables_[k], 0, direction, 10 * options_.eps);
-          return combined(far->right) - combined(far->left);
+          return std::pair(combined(far->left), combined(far->right));
         };
         double noise = 0;
         for (std::size_t o = 0; o < rows; ++o) noise += noise_[first + o];
@@ -241,26 +242,34 @@ class Check {
     }
   }
 
-  /// Notes the derivative if it is the worst so far. `wide_gap` is the right slope less the left one over ten times h.
-  template <class WideGap>
-  void judge(Finding f, double noise, double rtol, const WideGap& wide_gap) {
+  /// Notes the derivative if it is the worst so far. `wide()` has the left and right slopes over ten times h.
+  template <class Wide>
+  void judge(Finding f, double noise, double rtol, const Wide& wide) {
     if (f.analytic != 0 || f.numeric != 0) influence_[f.variable] = true;
-    // Where the function bends, the difference between the slopes shrinks with h; at a kink it stays, at a jump it
-    // grows.
+    double excess = std::abs(f.analytic - f.numeric) - options_.atol - rtol * std::abs(f.numeric);
+    if (std::isnan(excess)) excess = HUGE_VAL;
     const double gap = std::abs(f.right - f.left);
     const double bend = options_.atol + options_.rtol * std::max(std::abs(f.left), std::abs(f.right)) + noise;
-    const bool one_sided = std::isfinite(f.left) != std::isfinite(f.right);
-    f.at_kink = one_sided || (gap > bend && gap > 0.5 * std::abs(wide_gap()));
-
-    double excess = std::abs(f.analytic - f.numeric) - options_.atol - rtol * std::abs(f.numeric);
-    if (f.at_kink) {
-      if (!std::isfinite(f.left)) f.left = f.right;
-      if (!std::isfinite(f.right)) f.right = f.left;
-      const double low = std::min(f.left, f.right), high = std::max(f.left, f.right);
-      const double outside = std::max(low - f.analytic, f.analytic - high);
-      excess = outside - options_.atol - rtol * std::max(std::abs(low), std::abs(high));
+    bool jumps = false;
+    if (std::isfinite(f.left) != std::isfinite(f.right)) {
+      f.at_kink = true;
+      f.left = f.right = std::isfinite(f.left) ? f.left : f.right;
+    } else if (gap > bend || excess > 0) {
+      // Where the function bends, the difference between the slopes shrinks with h. At a kink it stays, and at a jump
+      // the slopes themselves grow as h shrinks.
+      const auto [left, right] = wide();
+      const auto grows = [&](double near, double far) {
+        return std::abs(near) > bend && std::abs(10 * far - near) < 0.5 * std::abs(near);
+      };
+      jumps = grows(f.left, left) || grows(f.right, right);
+      f.at_kink = jumps || (gap > bend && gap > 0.5 * std::abs(right - left));
     }
-    if (std::isnan(excess) || (std::isinf(f.numeric) && f.numeric != f.analytic)) excess = HUGE_VAL;
+    if (f.at_kink) {  // no slope over a jump is wrong
+      const double low = std::min(f.left, f.right), high = std::max(f.left, f.right);
+      excess = std::max(low - f.analytic, f.analytic - high) - options_.atol -
+               rtol * std::max(std::abs(low), std::abs(high));
+      if (jumps) excess = 0;
+    }
     f.excess = excess;
     if (excess > 0 && excess > wrong_.excess) {
       wrong_ = f;

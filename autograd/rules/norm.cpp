@@ -41,9 +41,11 @@ struct BatchNormBackward final : Node {
     if (w) weight = *w;
   }
   void save_output(const std::array<Tensor, 3>& y) {
-    // Without history: a tensor that leads back to this node must not be held by it.
-    mean = y[1].detach();
-    invstd = y[2].detach();
+    // They are for this rule alone. Without history, also because a node must not hold what leads back to it.
+    Tensor(y[1]).detach_();
+    Tensor(y[2]).detach_();
+    mean = y[1];
+    invstd = y[2];
   }
   Gradients apply(Gradients g) override {
     const Tensor x = input.get(), w = weight.get();

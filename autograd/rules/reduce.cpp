@@ -1,12 +1,14 @@
 // Derivatives of reductions: the gradient of a result, spread over what it was made of.
 #include <taper/autograd/record.h>
 #include <taper/factory.h>
+#include <taper/ops/index.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/reduce.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "rules.h"
 
@@ -71,6 +73,9 @@ struct VarBackward final : Node {
   Gradients apply(Gradients g) override { return {var_grad(g[0], x, of, correction)}; }
 };
 
+/// As a divisor it gives 0 where y is 0; choosing after dividing by 0 would make the second derivative NaN.
+Tensor nonzero_or_infinite(const Tensor& y) { return y.masked_fill(y.eq(0), std::numeric_limits<double>::infinity()); }
+
 struct StdBackward final : Node {  // d sqrt(v) = dv / (2 sqrt(v)); 0 where all elements are equal
   Saved x{this, "x"}, result{this, "result"};
   Reduction of;
@@ -81,8 +86,7 @@ struct StdBackward final : Node {  // d sqrt(v) = dv / (2 sqrt(v)); 0 where all 
   }
   void save_output(const Tensor& y) { result.keep_output(y); }
   Gradients apply(Gradients g) override {
-    const Tensor y = result;
-    return {var_grad(where(y.eq(0), 0, g[0].div(y.mul(2))), x, of, correction)};
+    return {var_grad(g[0].div(nonzero_or_infinite(result).mul(2)), x, of, correction)};
   }
 };
 
@@ -184,11 +188,11 @@ struct NormBackward final : Node {
     const Tensor v = x, y = of.restored(result), g = of.restored(grads[0]);
     if (p == 0) return {g.mul(0).expand(of.shape.sizes())};
     if (p == 1) return {v.sign().mul(g)};
-    if (p == 2) return {v.mul(where(y.eq(0), 0, g.div(y)))};
+    if (p == 2) return {v.mul(g.div(nonzero_or_infinite(y)))};
     if (std::isinf(p)) return {v.sign().mul(among_ties(grads[0], v.abs(), result, of))};
     // d |x|^p^(1/p) = sign(x) |x|^(p-1) / y^(p-1)
     if (p < 1) return {where(v.eq(0), 0, v.sign().mul(v.abs().pow(p - 1))).mul(g).mul(y.pow(1 - p))};
-    const Tensor scale = where(y.eq(0), 0, g.div(y.pow(p - 1)));
+    const Tensor scale = g.div(nonzero_or_infinite(y).pow(p - 1));
     if (p < 2) return {v.sign().mul(v.abs().pow(p - 1)).mul(scale)};
     return {v.mul(v.abs().pow(p - 2)).mul(scale)};
   }

@@ -381,6 +381,19 @@ TEST_CASE("norm and std of equal elements have gradient 0") {
   CHECK(gradient(ones({3}, float64), [](const Tensor& t) { return taper::std(t); }) == Values{0, 0, 0});
 }
 
+TEST_CASE("second derivatives of norm and std are numbers where the first one is 0", "[B31]") {
+  const auto second = [](const Tensor& at, Tensor (*f)(const Tensor&)) {
+    const Tensor x = at.detach().requires_grad_(), seed = ones({}, {.dtype = float64, .requires_grad = true});
+    const Tensor g = autograd::grad({f(x)}, {x}, {seed}, {.create_graph = true})[0];
+    const TensorList gg = autograd::grad({g.sum()}, {x, seed}, {}, {.allow_unused = true});
+    return std::pair(values(gg[0]), values(gg[1]));
+  };
+  const std::pair<Values, Values> zero{{0, 0, 0}, {0}};
+  CHECK(second(zeros({3}, float64), [](const Tensor& t) { return taper::norm(t); }) == zero);
+  CHECK(second(zeros({3}, float64), [](const Tensor& t) { return taper::norm(t, 3); }) == zero);
+  CHECK(second(ones({3}, float64), [](const Tensor& t) { return taper::std(t); }) == zero);
+}
+
 TEST_CASE("a sum keeps nothing of its operand for the gradient") {
   Tensor h = wave({3}).mul(1);
   const Tensor y = h.sum();

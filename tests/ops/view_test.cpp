@@ -1,3 +1,4 @@
+#include <taper/autograd/engine.h>
 #include <taper/autograd/gradcheck.h>
 #include <taper/factory.h>
 #include <taper/layout_copies.h>
@@ -250,6 +251,14 @@ TEST_CASE("as_strided shows any layout within the storage", "[S53][S45]") {
   CHECK_THROWS_AS(x.as_strided({-2}, {1}), ValueError);
 }
 
+TEST_CASE("a part of a tensor without elements can be written and differentiated") {
+  const Tensor x = zeros({0, 3}, {.requires_grad = true});
+  const Tensor base = zeros({2, 0, 3});
+  base.select(0, 1).copy_(x);  // begins past the end of the memory
+  const Tensor g = autograd::grad({base}, {x}, {zeros({2, 0, 3})}, {.create_graph = true})[0];
+  CHECK(g.sizes() == x.sizes());
+}
+
 TEST_CASE("as_strided never reaches outside the storage", "[S54]") {
   const Tensor x = zeros({10});
   CHECK_THROWS_AS(x.as_strided({10}, {1000}), IndexError);
@@ -260,6 +269,7 @@ TEST_CASE("as_strided never reaches outside the storage", "[S54]") {
   CHECK_THROWS_AS(x.as_strided({2}, {1}, huge), IndexError);
   CHECK_THROWS_AS(x.as_strided({huge}, {1}), IndexError);
   CHECK(x.as_strided({0}, {1}, 10).numel() == 0);
+  CHECK(x.as_strided({0}, {1}, 11).numel() == 0);  // no element, so none outside
 }
 
 TEST_CASE("writes through a view reach the base and its other views", "[S72]") {

@@ -22,7 +22,7 @@ namespace autograd {
 /// What to do at a point where the slope to the left is not the slope to the right, as of abs(x) at 0.
 enum class AtKink : std::uint8_t {
   refuse,         ///< throw: whatever backward computes there is a choice, which differences cannot judge
-  accept_between  ///< accept every gradient from the one slope to the other
+  accept_between  ///< accept every gradient from the one slope to the other, and at a jump any
 };
 
 struct GradcheckOptions {
