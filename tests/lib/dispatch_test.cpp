@@ -69,7 +69,7 @@ TEST_CASE("a call goes through autograd when any argument asks for it", "[S139]"
   CHECK_FALSE((a + b).grad_fn());
 }
 
-TEST_CASE("a subclass of the impl keeps its state and works in operations", "[S141][S142][S143][S145]") {
+TEST_CASE("a subclass of the impl keeps its state and works in operations", "[S113][S141][S142][S143][S145]") {
   {
     const Tensor plain = tensor({1.0, 2.0});
     Tensor t = make_tensor<LabelledImpl>(plain, 7);

@@ -129,6 +129,45 @@ void add_pointwise(Table& t) {
       .with({real({}), flat({}, -2, 0)}, std::nullopt, std::optional<Scalar>(1));
 }
 
+/// An activation's gradient as a function of grad and x, by which it is straight if the activation is made of pieces.
+template <auto&... Op>
+void smooth_gradients(Table& t, fn::ActivationShape shape = {}) {
+  (row<Op>(t)
+       .with({real({3, 4}), real({3, 4})}, shape)
+       .with({real({}), real({})}, shape)
+       .with({real({0, 3}), real({0, 3})}, shape),
+   ...);
+}
+template <auto&... Op>
+void straight_gradients(Table& t, fn::ActivationShape shape = {}) {
+  (row<Op>(t)
+       .with({real({3, 4}), flat({3, 4})}, shape)
+       .with({real({}), flat({}, 0.3, 0.9)}, shape)
+       .with({real({0, 3}), flat({0, 3})}, shape),
+   ...);
+}
+
+void add_activations(Table& t) {
+  using fn::ActivationShape;
+  unary<ops::gelu, ops::gelu_tanh, ops::silu, ops::mish, ops::log_sigmoid, ops::hardswish, ops::hardsigmoid>(
+      t, -2, 2, ActivationShape{});
+  unary<ops::softplus>(t, -2, 2, ActivationShape{1.5, 2});
+  unary<ops::hardtanh>(t, -2, 2, ActivationShape{-1, 1});
+  unary<ops::hardshrink, ops::softshrink, ops::leaky_relu>(t, -2, 2, ActivationShape{0.25});
+  unary<ops::threshold>(t, -2, 2, ActivationShape{0.1, -3});
+  unary<ops::elu>(t, -2, 2, fn::Elu{1.5, 2, 0.5});
+
+  smooth_gradients<ops::gelu_grad, ops::gelu_tanh_grad, ops::silu_grad, ops::mish_grad, ops::log_sigmoid_grad,
+                   ops::hardswish_grad>(t);
+  smooth_gradients<ops::softplus_grad>(t, {1.5, 2});
+  straight_gradients<ops::hardsigmoid_grad>(t);
+  straight_gradients<ops::hardtanh_grad>(t, {-1, 1});
+  straight_gradients<ops::hardshrink_grad, ops::softshrink_grad, ops::leaky_relu_grad>(t, {0.25});
+  straight_gradients<ops::threshold_grad>(t, {0.1, -3});
+  const fn::Elu elu{1.5, 2, 0.5};
+  row<ops::elu_grad>(t).with({real({3, 4}), real({3, 4})}, elu).with({real({}), real({})}, elu);
+}
+
 void add_masks(Table& t) {
   binary<ops::eq, ops::ne, ops::lt, ops::le, ops::gt, ops::ge, ops::logical_and, ops::logical_or, ops::logical_xor>(
       t, -2, 2);
@@ -458,6 +497,7 @@ const std::vector<OpSamples>& all() {
   static const Table table = [] {
     Table t;
     add_pointwise(t);
+    add_activations(t);
     add_masks(t);
     add_copies(t);
     add_reductions(t);
