@@ -102,7 +102,7 @@ void set_history(const Tensor& t, const IntrusivePtr<Node>& node) {
   AutogradMeta& m = ensure_meta(t);
   m.grad_fn = node;
   m.slot = slot;
-  m.view_version = t.version();
+  m.view_version.store(t.version(), std::memory_order_release);
 }
 
 void keep_retaining(const Tensor& t) {
@@ -127,7 +127,7 @@ Tensor with_history(Tensor t, const Edge& edge) {
   AutogradMeta& m = ensure_meta(t);
   m.grad_fn = edge.node;
   m.slot = edge.slot;
-  m.view_version = t.version();
+  m.view_version.store(t.version(), std::memory_order_release);
   return t;
 }
 

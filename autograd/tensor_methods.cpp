@@ -22,9 +22,24 @@ bool must_rebuild(const Tensor& t, const AutogradMeta* m) {
   const TensorImpl& impl = *t.impl();
   if (!impl.base() || impl.view_origin() == ViewOrigin::none) return false;
   // A history of its own is out of date after any write, even when the base was cut off by detach_() since.
-  if (m && m->grad_fn) return impl.storage()->version() != m->view_version;
-  const std::uint32_t known = std::max(impl.view_version(), m ? m->view_version : 0);
+  const std::uint32_t built_for = m ? m->view_version.load(std::memory_order_acquire) : 0;
+  if (m && m->grad_fn) return impl.storage()->version() != built_for;
+  const std::uint32_t known = std::max(impl.view_version(), built_for);
   return impl.storage()->version() != known && Tensor(impl.base()).requires_grad();
+}
+
+bool view_requires_grad(const Tensor& t) {
+  const TensorImpl& impl = *t.impl();
+  const AutogradMeta* m = meta_of(t);
+  std::unique_lock<std::mutex> lock;  // only where another thread may be rebuilding the history
+  if (!m || m->view_version.load(std::memory_order_acquire) != impl.storage()->version())
+    lock = std::unique_lock(rebuild_mutex(&impl));
+  m = meta_of(t);
+  if (m && (m->requires_grad || m->grad_fn)) return true;
+  if (!is_floating(impl.dtype())) return false;
+  // As in PyTorch, a view made under NoGradGuard is a leaf of its own, and requires grad as its base does.
+  if (impl.view_origin() == ViewOrigin::no_grad) return Tensor(impl.base()).requires_grad();
+  return must_rebuild(t, m);
 }
 
 /// Lets go of an accumulator that describes an old shape and dtype. Hooks are on the tensor, so its next accumulator
@@ -67,12 +82,9 @@ Tensor& Tensor::requires_grad_(bool on) {
 bool Tensor::requires_grad() const {
   const TensorImpl& impl = get();
   if (!impl.keys().has(DispatchKey::Autograd)) return false;
+  if (impl.base()) return view_requires_grad(*this);
   const AutogradMeta* m = meta_of(*this);
-  if (m && (m->requires_grad || m->grad_fn)) return true;
-  if (!is_floating(impl.dtype())) return false;
-  // As in PyTorch, a view made under NoGradGuard is a leaf of its own, and requires grad as its base does.
-  if (impl.base() && impl.view_origin() == ViewOrigin::no_grad) return Tensor(impl.base()).requires_grad();
-  return must_rebuild(*this, m);
+  return m && (m->requires_grad || m->grad_fn);
 }
 
 IntrusivePtr<Node> Tensor::grad_fn() const {

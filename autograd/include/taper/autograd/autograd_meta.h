@@ -13,8 +13,10 @@ struct AutogradMeta final : AutogradMetaBase, Pooled<AutogradMeta> {
   IntrusivePtr<Node> grad_fn;               // null for leaves
   std::atomic<Node*> accumulator{nullptr};  // leaves only; owned, made on first use by whoever comes first
   std::uint32_t slot = 0;                   // which output of grad_fn this tensor is
-  std::uint32_t view_version = 0;           // views: storage version grad_fn was built for
-  bool requires_grad = false;               // asked for by requires_grad_()
+  /// Views: the storage version that grad_fn was built for. Written after it, so that who finds the present version
+  /// here may read grad_fn although other threads rebuild histories.
+  std::atomic<std::uint32_t> view_version{0};
+  bool requires_grad = false;  // asked for by requires_grad_()
   bool retains_grad = false;
   ~AutogradMeta() override;
 };
