@@ -129,6 +129,19 @@ TEST_CASE("a backward pass may start another inside a hook, over another graph o
   CHECK(values(x.grad()) == Values{2 + 60, 4 + 60});
 }
 
+TEST_CASE("a hook that sees a leaf's new gradient may start another pass over that leaf", "[B84]") {
+  Tensor x = leaf({1, 2});
+  int calls = 0;
+  HookHandle handle = register_post_accumulate_grad_hook(x, [&](const Tensor& t) {
+    const EnableGradGuard record;
+    if (++calls == 1) (t * 10).sum().backward();
+  });
+  (x * 2).sum().backward();
+  CHECK(calls == 2);
+  CHECK(values(x.grad()) == Values{12, 12});
+  handle.remove();
+}
+
 TEST_CASE("a chain of a million nodes is built, run and freed on a stack of 256 KiB", "[B82]") {
   static double gradient;
   static long long left;
