@@ -19,9 +19,7 @@ namespace taper {
 
 Tensor sum_to_size(const Tensor& self, IntSpan sizes);
 
-Tensor fit_gradient(Tensor g, const TensorSpec& want, const char* from, std::size_t i) {
-  if (g.sizes() == want.sizes() && g.dtype() == want.dtype && g.device() == want.device) [[likely]]
-    return g;
+Tensor refit_gradient(Tensor g, const TensorSpec& want, const char* from, std::size_t i) {
   check<AutogradError>(g.device() == want.device && is_floating(g.dtype()), "backward of ", from,
                        " returned a gradient of ", g.spec(), " for argument ", i, ", a tensor of ", want);
   if (g.sizes() != want.sizes()) {
