@@ -190,9 +190,11 @@ struct Binding<taper::MultiViewOp<A...>> : Bound<void, Tensor, A...> {};
 /// "exp" for taper::ops::exp.
 template <auto& Op>
 std::string name_of() {
-  const std::string text = __PRETTY_FUNCTION__;  // "std::string name_of() [with auto& Op = taper::ops::exp; ...]"
-  const std::size_t begin = text.find("ops::") + 5;
-  return text.substr(begin, text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789", begin) - begin);
+  const std::string text =
+      __PRETTY_FUNCTION__;  // "std::string samples::name_of() [with auto& Op = taper::ops::exp; ...]"
+  const std::size_t end = text.find_first_of(";]", text.find("Op = "));
+  const std::size_t begin = text.rfind("::", end) + 2;
+  return text.substr(begin, end - begin);
 }
 
 /// Adds samples to one operator: `row<ops::mul>(table).with(operands, other arguments...)`.
