@@ -58,10 +58,11 @@ template <class F, int arity>
 RowLoop number_loop(DType d, const char* op) {
   return dispatch_numbers(d, op, []<class T>(Type<T>) { return detail::loop_of<F, T, T, arity>(); });
 }
-/// F on float32 and float64.
+/// F on the floating dtypes; infer has refused others.
 template <class F, int arity>
 RowLoop floating_loop(DType d) {
-  return d == float32 ? detail::loop_of<F, float, float, arity>() : detail::loop_of<F, double, double, arity>();
+  return dispatch_floating(d, "an elementwise function",
+                           []<class T>(Type<T>) -> RowLoop { return detail::loop_of<F, T, T, arity>(); });
 }
 
 }  // namespace taper::cpu_kernels

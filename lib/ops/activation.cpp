@@ -28,6 +28,7 @@ TensorSpec infer_number(const Tensor& x, const fn::ActivationShape& shape) {
 }
 template <OpName op, class Shape = fn::ActivationShape>
 TensorSpec infer_gradient(const Tensor& grad, const Tensor& x, const Shape&) {
+  check<DTypeError>(grad.is_floating_point(), op.text, ": needs a floating dtype, got grad ", grad.spec());
   return elementwise_spec(op.text, grad.dtype(), grad, x);
 }
 

@@ -122,10 +122,12 @@ TensorSpec infer_clamp_tensor(const Tensor& self, const std::optional<Tensor>& m
 
 template <OpName op>
 TensorSpec infer_grad(const Tensor& grad, const Tensor& result) {
+  check<DTypeError>(grad.is_floating_point(), op.text, ": needs a floating dtype, got grad ", grad.spec());
   return elementwise_spec(op.text, grad.dtype(), grad, result);
 }
 TensorSpec infer_clamp_grad(const Tensor& grad, const Tensor& self, const std::optional<Scalar>&,
                             const std::optional<Scalar>&) {
+  check<DTypeError>(grad.is_floating_point(), "clamp_grad: needs a floating dtype, got grad ", grad.spec());
   return elementwise_spec("clamp_grad", grad.dtype(), grad, self);
 }
 
