@@ -10,9 +10,7 @@
 #include <memory>
 
 #include "measure.h"
-#if TAPER_BENCHMARK_PEER
 #include "peer.h"
-#endif
 
 using namespace taper;
 
@@ -105,9 +103,9 @@ void train_step(const std::string& model, const std::string& optimizer, std::int
   t->x = model == "mlp" ? randn({batch, 784}) : randn({batch, 1, 28, 28});
   t->y = randint(0, 10, {batch});
   if (optimizer == "sgd")
-    t->optimizer = std::make_unique<optim::SGD>(parameters, optim::SGDOptions{.lr = 0.01, .momentum = 0.9});
+    t->optimizer = std::make_unique<optim::SGD>(parameters, optim::SGDOptions{.lr = peer::kSgdRate, .momentum = 0.9});
   else
-    t->optimizer = std::make_unique<optim::Adam>(parameters, optim::AdamOptions{.lr = 1e-3});
+    t->optimizer = std::make_unique<optim::Adam>(parameters, optim::AdamOptions{.lr = peer::kAdamRate});
 
   std::vector<bench::Side> sides{{"taper", [t] { t->step(); }}};
 #if TAPER_BENCHMARK_PEER

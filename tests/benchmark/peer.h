@@ -14,6 +14,10 @@ struct TrainStep {
   std::function<double()> run_and_read_loss;
 };
 
+/// Learning rates at which a fixed batch is never learnt by heart: gradients, momenta and moments that sink to denormal
+/// size make arithmetic many times slower, on both sides.
+inline constexpr double kSgdRate = 1e-7, kAdamRate = 1e-9;
+
 void set_threads(int n);
 /// model: "mlp" or "lenet"; optimizer: "sgd" or "adam". `parameters` are the initial values, in order.
 TrainStep train_step(const std::string& model, const std::string& optimizer, std::int64_t batch,

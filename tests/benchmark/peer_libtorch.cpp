@@ -52,9 +52,9 @@ TrainStep train_step(const std::string& model, const std::string& optimizer, std
     for (std::size_t i = 0; i < own.size(); ++i) own[i].copy_(torch::tensor(parameters[i]).view(own[i].sizes()));
   }
   if (optimizer == "sgd")
-    t->optimizer = std::make_unique<torch::optim::SGD>(own, torch::optim::SGDOptions(0.01).momentum(0.9));
+    t->optimizer = std::make_unique<torch::optim::SGD>(own, torch::optim::SGDOptions(kSgdRate).momentum(0.9));
   else
-    t->optimizer = std::make_unique<torch::optim::Adam>(own, torch::optim::AdamOptions(1e-3));
+    t->optimizer = std::make_unique<torch::optim::Adam>(own, torch::optim::AdamOptions(kAdamRate));
   t->x = torch::tensor(images);
   t->x = model == "mlp" ? t->x.view({batch, 784}) : t->x.view({batch, 1, 28, 28});
   t->y = torch::tensor(labels);
