@@ -24,22 +24,20 @@ template <class F, int cost, class Shape>
 void value(Tensor& out, const Tensor& x, const Shape& shape) {
   const F f{shape};
   const DType d = x.dtype();
-  elementwise(out, d, {{&x, d}}, d == float32 ? row_loop<F, float, float> : row_loop<F, double, double>, &f, cost);
+  elementwise(out, d, {{&x, d}}, floating_loop<F, 1>(d), &f, cost);
 }
 template <class F>
 void value_of_numbers(Tensor& out, const Tensor& x, const fn::ActivationShape& shape) {
   const F f{shape};
   const DType d = x.dtype();
-  const RowLoop loop = dispatch_numbers(d, "activation", []<class T>(Type<T>) -> RowLoop { return row_loop<F, T, T>; });
-  elementwise(out, d, {{&x, d}}, loop, &f, kCheap);
+  elementwise(out, d, {{&x, d}}, number_loop<F, 1>(d, "activation"), &f, kCheap);
 }
 template <class F, int cost, class Shape>
 void gradient(Tensor& out, const Tensor& grad, const Tensor& x, const Shape& shape) {
   using G = GradientOf<F>;
   const G f{F{shape}};
   const DType d = grad.dtype();
-  elementwise(out, d, {{&grad, d}, {&x, d}},
-              d == float32 ? row_loop<G, float, float, float> : row_loop<G, double, double, double>, &f, cost);
+  elementwise(out, d, {{&grad, d}, {&x, d}}, floating_loop<G, 2>(d), &f, cost);
 }
 
 template <class F, int cost, class Op, class GradientOp>

@@ -90,8 +90,7 @@ struct Softshrink : ActivationShape {
     return (x >= T(-a)) & (x <= T(a)) ? T(0) : g;
   }
 };
-/// b x above 0, else b a' (e^(x / c) - 1) for celu's c; here a is the factor of the exponential part, b that of x, and
-/// the exponent is x times `rate`.
+/// positive x above 0, else negative (e^(rate x) - 1): elu, celu and selu.
 struct Elu {
   using plain_argument = void;
   double negative = 1, positive = 1, rate = 1;
