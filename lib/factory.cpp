@@ -50,7 +50,7 @@ Tensor allocate(const char* op, SizesAndStrides geometry, DType dtype, Device de
 }
 
 Tensor finish(Tensor t, const TensorOptions& options) {
-  if (options.requires_grad) t.requires_grad_();
+  options.requires_grad.fulfil(t);
   return t;
 }
 

@@ -96,7 +96,7 @@ Tensor outline_of(const Tensor& t, std::optional<DType> dtype) {
   return dtype && *dtype != t.dtype() ? empty_like(t, dtype) : t.detach();
 }
 Tensor finish(Tensor t, const TensorOptions& options) {
-  if (options.requires_grad) t.requires_grad_();
+  options.requires_grad.fulfil(t);
   return t;
 }
 

@@ -6,11 +6,29 @@
 
 namespace taper {
 
+/// Whether a new tensor is to require grad. The program that says yes brings the way to do so along: lib, which makes
+/// the tensor, knows of no autograd, and a program that asks for gradients and does not link it fails to link, for want
+/// of Tensor::requires_grad_.
+class GradRequest {
+ public:
+  constexpr GradRequest() = default;
+  GradRequest(bool on) : fulfil_(on ? require_grad : nullptr) {}
+  operator bool() const { return fulfil_ != nullptr; }
+  /// Makes t require grad if that was asked for.
+  void fulfil(Tensor& t) const {
+    if (fulfil_) fulfil_(t);
+  }
+
+ private:
+  static void require_grad(Tensor& t) { t.requires_grad_(); }
+  void (*fulfil_)(Tensor&) = nullptr;
+};
+
 /// What a new tensor is, where it differs from the usual: `zeros({2, 3}, {.dtype = float64, .requires_grad = true})`.
 struct TensorOptions {
   std::optional<DType> dtype = {};  ///< absent: float32, or what the values suggest
   Device device = cpu;
-  bool requires_grad = false;
+  GradRequest requires_grad = {};
 };
 
 /// Uninitialized. Throws ValueError on negative sizes and on sizes whose bytes overflow.
