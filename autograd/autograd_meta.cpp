@@ -16,8 +16,8 @@ AutogradMeta::~AutogradMeta() {
 }
 
 AutogradMeta& ensure_meta(const Tensor& t) {
-  if (!meta_of(t)) t.impl()->set_autograd_meta(std::make_unique<AutogradMeta>());
-  return *meta_of(t);
+  if (AutogradMeta* m = meta_of(t)) return *m;
+  return static_cast<AutogradMeta&>(t.impl()->add_autograd_meta(std::make_unique<AutogradMeta>()));
 }
 
 AccumulateGrad::AccumulateGrad(const Tensor& leaf) : Node(kRunFirst), leaf_(leaf.impl_ptr()) {

@@ -2,19 +2,11 @@
 #include <taper/autograd/engine.h>
 #include <taper/autograd/hooks.h>
 
-#include <mutex>
-
 #include "accumulate_grad.h"
 #include "view_rebase.h"
 
 namespace taper {
 namespace {
-
-/// Guards the histories of views while they are rebuilt: a const method may do so, on two threads at once.
-std::mutex& rebuild_mutex(const TensorImpl* t) {
-  static std::mutex mutexes[16];
-  return mutexes[(reinterpret_cast<std::uintptr_t>(t) >> 6) % 16];
-}
 
 /// Whether t is a view whose memory was written since its own history was recorded, or since it was made without one
 /// while its base has one by now.

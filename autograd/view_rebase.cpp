@@ -5,6 +5,11 @@
 
 namespace taper {
 
+std::mutex& rebuild_mutex(const TensorImpl* t) {
+  static std::mutex mutexes[16];
+  return mutexes[(reinterpret_cast<std::uintptr_t>(t) >> 6) % 16];
+}
+
 ViewPlacement placement(const Tensor& base, const Tensor& view) {
   // Where nothing is shown, the place does not matter and may be past the end.
   const std::int64_t shift = view.numel() > 0 ? view.storage_offset() - base.storage_offset() : 0;

@@ -3,7 +3,12 @@
 #include <taper/autograd/autograd_meta.h>
 #include <taper/ops/view.h>
 
+#include <mutex>
+
 namespace taper {
+
+/// Guards the histories of views while they are rebuilt: a const method may do so, on two threads at once.
+std::mutex& rebuild_mutex(const TensorImpl* t);
 
 /// How a view sits in its base, without keeping either alive.
 ViewPlacement placement(const Tensor& base, const Tensor& view);

@@ -23,10 +23,10 @@ TensorImpl::TensorImpl(IntrusivePtr<TensorImpl> base, ViewOrigin origin, SizesAn
   refresh();
 }
 
-TensorImpl::~TensorImpl() = default;
+TensorImpl::~TensorImpl() { delete autograd_meta_.load(std::memory_order_acquire); }
 
 void TensorImpl::release_resources() noexcept {
-  autograd_meta_ = nullptr;
+  delete autograd_meta_.exchange(nullptr, std::memory_order_acq_rel);
   extra_meta_ = nullptr;
   base_ = nullptr;
   storage_ = nullptr;

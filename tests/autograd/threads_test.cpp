@@ -94,6 +94,54 @@ TEST_CASE("threads that meet at a view whose history must be rebuilt build it on
   }
 }
 
+TEST_CASE("threads may be the first to ask a view for its history, whose base became a result meanwhile", "[B84]") {
+  for (int round = 0; round < 50; ++round) {
+    Tensor x = leaf({1, 2, 3});
+    Tensor y = ones({3}, {.dtype = float64});
+    const Tensor v = y.slice(0, 0, 2);  // nothing to remember yet
+    y.mul_(x);
+    std::vector<int> tracked(4);
+    on_threads(4, [&](int i) {
+      tracked[std::size_t(i)] = v.requires_grad() && !v.is_leaf();
+      (v * 2).sum().backward({}, true);
+    });
+    CHECK(tracked == std::vector<int>{1, 1, 1, 1});
+    CHECK(values(x.grad()) == Values{8, 8, 0});
+  }
+}
+
+TEST_CASE("threads that meet at an untracked view of a leaf add to one gradient", "[B84]") {
+  for (int round = 0; round < 50; ++round) {
+    Tensor x = leaf({1, 2, 3});
+    Tensor v;
+    {
+      const NoGradGuard no_grad;
+      v = x.slice(0, 0, 2);
+    }
+    on_threads(4, [&](int) { (v * 2).sum().backward(); });
+    CHECK(values(v.grad()) == Values{8, 8});
+    CHECK_FALSE(x.grad().defined());
+  }
+}
+
+TEST_CASE("a view that retains its gradient is rebuilt on one thread while another walks its old history", "[B84]") {
+  for (int round = 0; round < 50; ++round) {
+    Tensor x = leaf({1, 2, 3});
+    Tensor y = x * 1;
+    const Tensor v = y.slice(0, 0, 2);
+    v.retain_grad();
+    const Tensor before = v.sum();
+    y.mul_(2);
+    on_threads(2, [&](int i) {
+      if (i == 0)
+        before.backward({}, true);
+      else
+        (v * 1).sum().backward({}, true);
+    });
+    CHECK(values(x.grad()) == Values{3, 3, 0});
+  }
+}
+
 TEST_CASE("one retained graph is walked from several threads, to leaves and to results", "[B84]") {
   Tensor x = leaf({1, 2, 3});
   const Tensor h = x * x, y = (h * x).sum();

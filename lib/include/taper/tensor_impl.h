@@ -3,6 +3,7 @@
 #include <taper/sizes_and_strides.h>
 #include <taper/storage.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -64,7 +65,7 @@ class TensorImpl : public RefCounted, public Pooled<TensorImpl>, private live::C
   /// The backend, plus Autograd when this tensor or the tensor it views has metadata.
   DispatchKeySet keys() const noexcept {
     DispatchKeySet k = backend_of(storage_->device());
-    if (autograd_meta_ || (base_ && base_->autograd_meta_)) k = k | DispatchKey::Autograd;
+    if (has_autograd_meta() || (base_ && base_->has_autograd_meta())) k = k | DispatchKey::Autograd;
     return k;
   }
 
@@ -89,8 +90,13 @@ class TensorImpl : public RefCounted, public Pooled<TensorImpl>, private live::C
   /// Counts a write through this tensor, before it happens; `writer` is a literal.
   void count_write(const char* writer) noexcept;
 
-  AutogradMetaBase* autograd_meta() const noexcept { return autograd_meta_.get(); }
-  void set_autograd_meta(std::unique_ptr<AutogradMetaBase> m) noexcept { autograd_meta_ = std::move(m); }
+  AutogradMetaBase* autograd_meta() const noexcept { return autograd_meta_.load(std::memory_order_acquire); }
+  /// Keeps `fresh`, unless another thread was first: asking a view for its history may make some. Returns what is kept.
+  AutogradMetaBase& add_autograd_meta(std::unique_ptr<AutogradMetaBase> fresh) noexcept {
+    AutogradMetaBase* there = nullptr;
+    return autograd_meta_.compare_exchange_strong(there, fresh.get(), std::memory_order_acq_rel) ? *fresh.release()
+                                                                                                 : *there;
+  }
 
   ExtraMeta* extra_meta() const noexcept { return extra_meta_.get(); }
   ExtraMeta& ensure_extra_meta() {
@@ -120,10 +126,11 @@ class TensorImpl : public RefCounted, public Pooled<TensorImpl>, private live::C
  private:
   void release_resources() noexcept override;
   void refresh() noexcept;
+  bool has_autograd_meta() const noexcept { return autograd_meta_.load(std::memory_order_relaxed) != nullptr; }
 
   Storage storage_;
-  std::unique_ptr<AutogradMetaBase> autograd_meta_;  // null until gradients are asked for
-  IntrusivePtr<TensorImpl> base_;                    // null unless a view
+  std::atomic<AutogradMetaBase*> autograd_meta_{nullptr};  // owned; null until gradients are asked for
+  IntrusivePtr<TensorImpl> base_;                          // null unless a view
   std::unique_ptr<ExtraMeta> extra_meta_;
   const ViewPath* view_path_ = nullptr;
   SizesAndStrides geometry_;
