@@ -4,6 +4,7 @@
 // A region inside another saves its inputs under the outer region's hooks. So to recompute the inner one, the outer one
 // is recomputed first, in which the inner function runs as it does in any forward pass, and hands over those inputs.
 #include <taper/autograd/checkpoint.h>
+#include <taper/autograd/hooks.h>
 #include <taper/autograd/saved_tensor_hooks.h>
 #include <taper/grad_mode.h>
 #include <taper/random.h>
@@ -11,6 +12,8 @@
 
 #include <mutex>
 
+#include "diagnostics/graph.h"
+#include "packed_tensor.h"
 #include "saved_list.h"
 
 namespace taper::autograd {
@@ -38,6 +41,17 @@ struct Inputs final : Node {
     }
     return out;
   }
+  /// Calls f for what is kept, save the memory of leaves.
+  void visit_tensors(const Callback<void(const Tensor&)>& f) const {
+    for (std::size_t i = 0; i < saved.size(); ++i) {
+      const Saved& s = saved[i];
+      if (!s.alias().defined()) {
+        if (s.defined()) hooks()->packed_for(s).visit_tensors(f);
+      } else if (!is_memory_of_leaf(s.alias().storage(), s)) {
+        f(s.alias());
+      }
+    }
+  }
   Gradients apply(Gradients) override { return {}; }
 };
 
@@ -59,6 +73,13 @@ class Region {
     const std::lock_guard lock(mutex_);
     if (!places_[number].again.value.defined()) recompute();
     return places_[number].again;
+  }
+  /// Calls f for what is kept for this number: the inputs, which all numbers share, and the tensor if it was
+  /// recomputed.
+  void visit_tensors(std::size_t number, const Callback<void(const Tensor&)>& f) const {
+    const std::lock_guard lock(mutex_);
+    inputs_->visit_tensors(f);
+    f(places_[number].again.value);
   }
   /// Nobody will ask for this number again.
   void release(std::size_t number) {
@@ -120,7 +141,7 @@ class Region {
   const Function fn_;
   const IntrusivePtr<Inputs> inputs_;
   const RandomStream random_;
-  std::recursive_mutex mutex_;  // two threads may walk the graph
+  mutable std::recursive_mutex mutex_;  // two threads may walk the graph
   std::vector<Place> places_;
   bool running_ = false;
 };
@@ -134,6 +155,7 @@ class Ticket {
     if (region_) region_->release(number_);
   }
   Unpacked redeem() const { return region_->recomputed(number_); }
+  void visit_tensors(const Callback<void(const Tensor&)>& f) const { region_->visit_tensors(number_, f); }
 
  private:
   std::shared_ptr<Region> region_;

@@ -1,9 +1,8 @@
 #include <taper/autograd/autograd_meta.h>
 #include <taper/autograd/hooks.h>
 
-#include <mutex>
-
 #include "packed_tensor.h"
+#include "view_rebase.h"
 
 namespace taper {
 namespace {
@@ -45,6 +44,12 @@ void NodeHooks::release_resources() noexcept {
   tensor_.clear(), before_.clear(), after_.clear(), accumulated_.clear(), retained_.clear(), packed.clear();
 }
 
+const autograd::PackedTensor& NodeHooks::packed_for(const Saved& saved) const {
+  std::size_t at = packed.size() - 1;  // the last, if it was saved twice
+  while (packed[at].saved() != &saved) --at;
+  return packed[at];
+}
+
 void NodeHooks::see_gradients(const Node& node, Gradients& grads) const {
   for_each(tensor_, [&](const TensorHook& hook, std::uint32_t slot) {
     if (!grads[slot].defined()) return;
@@ -58,8 +63,11 @@ void NodeHooks::see_gradients(const Node& node, Gradients& grads) const {
     if (!impl || !grads[r.slot].defined()) continue;
     const Tensor t{std::move(impl)};
     AutogradMeta& m = ensure_meta(t);
-    if (m.grad_fn.get() != &node || m.slot != r.slot) continue;  // written in place since: its new node does it
-    static std::mutex mutex;                                     // several backward passes may be here at once
+    {
+      const std::lock_guard lock(rebuild_mutex(t.impl()));
+      if (m.grad_fn.get() != &node || m.slot != r.slot) continue;  // written in place since: its new node does it
+    }
+    static std::mutex mutex;  // several backward passes may be here at once
     const std::lock_guard lock(mutex);
     if (m.grad.defined() && m.grad.sizes() != grads[r.slot].sizes())
       raise<AutogradError>(

@@ -11,7 +11,11 @@ struct SavedTensorHooks::Suspended {
 };
 
 PackedTensor::PackedTensor(const Saved* saved, const Tensor& t)
-    : saved_(saved), spec_(t.spec()), storage_id_(t.storage()->id()), unpack_(SavedTensorHooks::active()->unpack_) {
+    : saved_(saved),
+      spec_(t.spec()),
+      storage_id_(t.storage()->id()),
+      unpack_(SavedTensorHooks::active()->unpack_),
+      visit_(SavedTensorHooks::active()->visit_) {
   const auto pack = SavedTensorHooks::active()->pack_;
   const SavedTensorHooks::Suspended suspended;
   const NoGradGuard no_grad;
@@ -31,14 +35,7 @@ Unpacked PackedTensor::unpack(const char* op) const {
 }
 
 SaveOnCpu::SaveOnCpu()
-    : SavedTensorHooks(
-          [](const Tensor& t) {
-            struct Moved {
-              Tensor value;
-              Device device;
-            };
-            return Moved{t.device().is_meta() ? t : t.to(cpu), t.device()};
-          },
-          [](const auto& moved) { return moved.value.to(moved.device); }) {}
+    : SavedTensorHooks([](const Tensor& t) { return std::pair(t.device().is_meta() ? t : t.to(cpu), t.device()); },
+                       [](const auto& moved) { return moved.first.to(moved.second); }) {}
 
 }  // namespace taper::autograd

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <taper/autograd/autograd_meta.h>
+#include <taper/autograd/hooks.h>
 
 #include <algorithm>
 #include <queue>
@@ -9,6 +10,7 @@
 #include <unordered_set>
 
 #include "accumulate_grad.h"
+#include "packed_tensor.h"
 
 namespace taper {
 
@@ -49,10 +51,36 @@ Graph graph_behind(const Tensor& t, const char* op) {
   return graph;
 }
 
-bool is_memory_of_leaf(const Saved& saved) {
+bool is_memory_of_leaf(const Storage& memory, const Saved& saved) {
   const auto* sink = dynamic_cast<const AccumulateGrad*>(saved.edge().node.get());
   const Tensor leaf = sink ? sink->leaf() : Tensor();
-  return leaf.defined() && leaf.storage() == saved.alias().storage();
+  return leaf.defined() && leaf.storage() == memory;
+}
+
+std::int64_t Kept::bytes() const {
+  std::int64_t sum = 0;
+  for (const Memory& m : memory) sum += std::int64_t(m.storage->bytes());
+  return sum;
+}
+
+std::vector<Kept> kept_by(const Node& node) {
+  std::vector<Kept> all;
+  for (const Node* n = &node; n; n = n->wrapped())
+    for (const Saved* s = n->saved(); s; s = s->next()) {
+      const auto add = [&all, s](const Tensor& t) {
+        if (t.defined()) all.back().memory.push_back({t.storage(), is_memory_of_leaf(t.storage(), *s)});
+      };
+      if (s->alias().defined()) {
+        all.push_back({s->what(), s->alias().spec()});
+        add(s->alias());
+      } else if (s->defined()) {
+        const autograd::PackedTensor& packed = n->hooks()->packed_for(*s);
+        all.push_back({.what = s->what(), .spec = packed.spec(), .packed = true});
+        all.back().unknown = !packed.visit_tensors(add);
+      }
+    }
+  std::reverse(all.begin(), all.end());
+  return all;
 }
 
 std::string readable_bytes(std::int64_t bytes) {
@@ -85,12 +113,9 @@ std::vector<std::string> lines_about(const Graph& graph, std::size_t i, const Na
   }
   std::vector<std::string> lines{fmt::format("{} {}", i, node.name())};
   for (std::size_t k = 0; k < node.num_outputs(); ++k) lines.push_back(spec_text(node.output(k)));
-  visit_saved(node, [&](const Saved& s) {
-    lines.push_back(fmt::format("saved {} {} {}", s.what(), spec_text(s.alias().spec()),
-                                readable_bytes(std::int64_t(s.alias().storage()->bytes()))));
-  });
-  for (const Saved* s = node.saved(); s; s = s->next())
-    if (s->defined() && !s->alias().defined()) lines.push_back(fmt::format("packed {}", s->what()));
+  for (const Kept& k : kept_by(node))
+    lines.push_back(fmt::format("{} {} {} {}", k.packed ? "packed" : "saved", k.what, spec_text(k.spec),
+                                k.unknown ? "in a form of its own" : readable_bytes(k.bytes())));
   return lines;
 }
 
@@ -105,18 +130,21 @@ GraphStats graph_stats(const Tensor& t) {
     if (fresh) stats.by_op.push_back({.name = entry.node->name()});
     GraphStats::Op& op = stats.by_op[at->second];
     ++op.nodes;
-    visit_saved(*entry.node, [&](const Saved& s) {
+    for (const Kept& k : kept_by(*entry.node)) {
       ++op.saved_tensors;
-      const Storage& memory = s.alias().storage();
-      if (!seen.insert(memory.get()).second) return;
-      const auto bytes = std::int64_t(memory->bytes());
-      if (is_memory_of_leaf(s)) {
-        stats.leaf_bytes += bytes;
-      } else {
-        stats.saved_bytes += bytes;
-        op.saved_bytes += bytes;
+      op.unknown += k.unknown;
+      stats.unknown += k.unknown;
+      for (const auto& [memory, of_leaf] : k.memory) {
+        if (!seen.insert(memory.get()).second) continue;
+        const auto bytes = std::int64_t(memory->bytes());
+        if (of_leaf) {
+          stats.leaf_bytes += bytes;
+        } else {
+          stats.saved_bytes += bytes;
+          op.saved_bytes += bytes;
+        }
       }
-    });
+    }
   }
   std::stable_sort(stats.by_op.begin(), stats.by_op.end(), [](const GraphStats::Op& a, const GraphStats::Op& b) {
     return std::pair(a.saved_bytes, a.nodes) > std::pair(b.saved_bytes, b.nodes);
@@ -130,6 +158,8 @@ void append_to(std::string& s, const GraphStats& stats) {
     s += fmt::format("{:<24}{:>8}{:>8}{:>16}\n", op.name, op.nodes, op.saved_tensors, op.saved_bytes);
   s += fmt::format("{:<24}{:>8}{:>8}{:>16}\n", "all", stats.nodes, "", stats.saved_bytes);
   s += fmt::format("besides, {} bytes of leaves\n", stats.leaf_bytes);
+  if (stats.unknown > 0)
+    s += fmt::format("not counted: {} tensors that saved-tensor hooks keep in a form of their own\n", stats.unknown);
 }
 
 std::string to_dot(const Tensor& t, const NamedTensors& names) {

@@ -19,17 +19,23 @@ struct Graph {
 /// `op` asks; throws AutogradError if t has no graph.
 Graph graph_behind(const Tensor& t, const char* op);
 
-/// Calls f(saved) for every tensor that the node keeps, in the order of its declaration.
-template <class F>
-void visit_saved(const Node& node, const F& f) {
-  std::vector<const Saved*> all;
-  for (const Node* n = &node; n; n = n->wrapped())
-    for (const Saved* s = n->saved(); s; s = s->next())
-      if (s->alias().defined()) all.push_back(s);
-  for (std::size_t i = all.size(); i-- > 0;) f(*all[i]);
-}
-/// Whether what is kept is a leaf's own memory, which lives without the graph.
-bool is_memory_of_leaf(const Saved& saved);
+/// What stands for one saved tensor: the memory itself, or what SavedTensorHooks keep in its place.
+struct Kept {
+  const char* what;      // the name of the argument or result
+  TensorSpec spec;       // of the saved tensor
+  bool packed = false;   // by hooks
+  bool unknown = false;  // by hooks that do not say which tensors they keep
+  struct Memory {
+    Storage storage;
+    bool of_leaf;  // a leaf's own, which lives without the graph
+  };
+  SmallVector<Memory, 1> memory{};
+  std::int64_t bytes() const;
+};
+/// Everything that the node keeps for the backward pass, in the order of its declaration.
+std::vector<Kept> kept_by(const Node& node);
+/// Whether this memory belongs to the leaf that the saved tensor was, and so lives without the graph.
+bool is_memory_of_leaf(const Storage& memory, const Saved& saved);
 
 /// What a picture says of a node, line by line: its place and operator, its results, what it keeps.
 std::vector<std::string> lines_about(const Graph& graph, std::size_t i, const NamedTensors& names);

@@ -19,12 +19,19 @@ namespace {
 /// A node's own bytes and those of the memory it saved that is not in `seen` yet.
 std::int64_t weight(const Node& node, std::unordered_set<const StorageImpl*>* seen) {
   std::int64_t bytes = sizeof(Node);
-  visit_saved(node, [&](const Saved& s) {
+  for (const Kept& k : kept_by(node)) {
     bytes += std::int64_t(sizeof(Saved) + sizeof(TensorImpl));
-    const Storage& memory = s.alias().storage();
-    if (!is_memory_of_leaf(s) && (!seen || seen->insert(memory.get()).second)) bytes += std::int64_t(memory->bytes());
-  });
+    for (const auto& [memory, of_leaf] : k.memory)
+      if (!of_leaf && (!seen || seen->insert(memory.get()).second)) bytes += std::int64_t(memory->bytes());
+  }
   return bytes;
+}
+
+std::int64_t unknown_in(const NodeRegistry& registry) {
+  std::int64_t unknown = 0;
+  for (const Node* n : registry.nodes)
+    for (const Kept& k : kept_by(*n)) unknown += k.unknown;
+  return unknown;
 }
 
 std::int64_t weigh(const NodeRegistry& registry) {
@@ -154,11 +161,15 @@ void check_budget() {
 
   const std::vector<const Node*> roots = holders_in(registry);
   const Holder holder = largest_of(roots);
+  const std::int64_t unknown = unknown_in(registry);
   GraphBudgetError error(fmt::format(
-      "GraphBudget: the recorded graph takes {} in {} nodes, more than the {} it may; {}; what is kept across steps "
+      "GraphBudget: the recorded graph takes {} in {} nodes{}, more than the {} it may; {}; what is kept across steps "
       "should be item() or detach()",
-      readable_bytes(w.weight_bound), registry.nodes.size(), readable_bytes(w.budget),
-      describe(holder, roots, registry)));
+      readable_bytes(w.weight_bound), registry.nodes.size(),
+      unknown > 0
+          ? fmt::format(", not counting {} tensors that saved-tensor hooks keep in a form of their own", unknown)
+          : "",
+      readable_bytes(w.budget), describe(holder, roots, registry)));
   error.budget = w.budget;
   error.bytes = w.weight_bound;
   error.nodes = std::int64_t(registry.nodes.size());

@@ -127,6 +127,9 @@ void append_table(std::string& s, const GraphStats& stats) {
     s += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", escaped(op.name), op.nodes,
                      op.saved_tensors, readable_bytes(op.saved_bytes));
   s += "</table>";
+  if (stats.unknown > 0)
+    s += fmt::format("<p>Not counted: {} tensors that saved-tensor hooks keep in a form of their own.</p>",
+                     stats.unknown);
 }
 
 }  // namespace

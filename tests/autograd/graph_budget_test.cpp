@@ -1,6 +1,8 @@
 // GraphBudget: a graph that grows from step to step is found, and who holds it.
 #include <taper/taper.h>
 
+#include <cmath>
+
 #include "tests/support/catch.h"
 #include "tests/support/message.h"
 #include "tests/support/values.h"
@@ -76,6 +78,81 @@ TEST_CASE("saved memory counts, the memory of leaves does not") {
   CHECK(budget.live_bytes() < 2000);
   const auto e = budget_error_of([&] { Tensor z = exp(w); });
   CHECK(e.bytes > 40000);
+}
+
+TEST_CASE("memory that saved-tensor hooks keep counts as what they keep", "[S106]") {
+  Tensor w = ones({1000}, {.dtype = float64, .requires_grad = true});
+  const GraphBudget budget(1 << 20);
+  const auto bytes_of = [&](auto pack, auto unpack) {
+    const autograd::SavedTensorHooks hooks(pack, unpack);
+    const Tensor y = exp(w * 1);
+    return graph_stats(y).saved_bytes;
+  };
+  using Names = std::pair<std::optional<Tensor>, int>;
+  CHECK(bytes_of([](const Tensor& t) { return t; }, [](const Tensor& t) { return t; }) == 8000);
+  CHECK(bytes_of([](const Tensor& t) { return t.to(float32); }, [](const Tensor& t) { return t.to(float64); }) == 4000);
+  CHECK(bytes_of(
+            [](const Tensor& t) {
+              return TensorList{t, t, t.clone()};
+            },
+            [](const TensorList& ts) { return ts[0]; }) == 16000);
+  CHECK(bytes_of([](const Tensor& t) { return Names(t, 1); }, [](const Names& n) { return *n.first; }) == 8000);
+  CHECK(budget.live_bytes() == 0);
+
+  const autograd::SaveOnCpu on_cpu;
+  const Tensor kept = exp(w * 1);
+  CHECK(budget.live_bytes() > 8000);
+  CHECK(budget.live_bytes() < 10000);
+}
+
+TEST_CASE("a type of the program's says what it keeps; of any other the message says that it cannot be known") {
+  struct Halves {
+    Tensor low, high;
+    void visit_tensors(const Callback<void(const Tensor&)>& f) const { f(low), f(high); }
+  };
+  Tensor w = ones({1000}, {.dtype = float64, .requires_grad = true});
+  {
+    const GraphBudget budget(9000);
+    const autograd::SavedTensorHooks hooks(
+        [](const Tensor& t) {
+          return Halves{t.narrow(0, 0, 500).clone(), t.narrow(0, 500, 500).clone()};
+        },
+        [](const Halves& h) {
+          return cat({h.low, h.high});
+        });
+    const Tensor first = exp(w);
+    const auto e = budget_error_of([&] { exp(w); });
+    CHECK(e.bytes > 16000);
+    CHECK_FALSE(contains(e.what(), "not counting"));
+    first.sum().backward();
+    CHECK(w.grad().min().item<double>() == Approx(std::exp(1.0)));
+  }
+  const GraphBudget budget(1000);
+  const autograd::SavedTensorHooks hooks([](const Tensor& t) { return t.to_vector<double>(); },
+                                         [](const std::vector<double>&) { return ones({1000}, float64); });
+  const Tensor first = exp(w);
+  CHECK(graph_stats(first).by_op[0].unknown + graph_stats(first).by_op[1].unknown == 1);
+  const auto e = budget_error_of([&] {
+    for (TensorList all;;) all.push_back(exp(w));
+  });
+  CHECK(e.bytes < 3000);
+  CHECK(contains(e.what(), "nodes, not counting "));
+  CHECK(contains(e.what(), " tensors that saved-tensor hooks keep in a form of their own, more than the 1 kB it may"));
+}
+
+TEST_CASE("a checkpointed region counts its inputs, not what it will compute again") {
+  Tensor w = ones({1000}, {.dtype = float64, .requires_grad = true});
+  const GraphBudget budget(1 << 20);
+  const auto several = [&](const Tensor& x) { return exp(sin(cos(x * w))); };
+  const Tensor x = w * 2;
+  const Tensor whole = several(x);
+  const std::int64_t plain = budget.live_bytes();
+  CHECK(plain > 4 * 8000);  // x, its product with w, and two functions of it
+  const Tensor again = autograd::checkpoint(several, x);
+  CHECK(budget.live_bytes() - plain < 8000);
+  CHECK(graph_stats(again).saved_bytes == 8000);  // x
+  CHECK(graph_stats(again).unknown == 0);
+  CHECK(graph_stats(autograd::checkpoint(several, w)).saved_bytes == 0);  // a leaf, which lives anyway
 }
 
 TEST_CASE("gradients that keep their graph are named as such", "[B83]") {

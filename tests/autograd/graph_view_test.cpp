@@ -82,9 +82,21 @@ TEST_CASE("a write through a view shows what the writer saved") {
   CHECK(contains(dot, "1 mul\\nfloat64[4]\\nsaved self float64[2]"));
 }
 
-TEST_CASE("what hooks packed is shown without its size") {
-  const autograd::SavedTensorHooks hooks([](const Tensor& t) { return t.clone(); }, [](const Tensor& t) { return t; });
-  CHECK(contains(to_dot(exp(leaf({1, 2})).sum()), "1 exp\\nfloat64[2]\\npacked result\""));
+TEST_CASE("what hooks packed is shown with the size of what they keep, if they keep tensors") {
+  {
+    const autograd::SavedTensorHooks hooks([](const Tensor& t) { return t.to(float32); },
+                                           [](const Tensor& t) { return t.to(float64); });
+    CHECK(contains(to_dot(exp(leaf({1, 2})).sum()), "1 exp\\nfloat64[2]\\npacked result float64[2] 8 B\""));
+  }
+  const autograd::SavedTensorHooks hooks(
+      [](const Tensor& t) { return t.to_vector<double>(); },
+      [](const std::vector<double>& v) { return from_vector(std::vector<double>(v)); });
+  const Tensor y = exp(leaf({1, 2})).sum();
+  CHECK(contains(to_dot(y), "1 exp\\nfloat64[2]\\npacked result float64[2] in a form of its own\""));
+  std::string table;
+  append_to(table, graph_stats(y));
+  CHECK(contains(table, "not counted: 1 tensors that saved-tensor hooks keep in a form of their own\n"));
+  CHECK(contains(graph_html(y), "Not counted: 1 tensors"));
 }
 
 TEST_CASE("a tensor without a graph is refused by name") {

@@ -20,10 +20,12 @@ struct GraphStats {
     std::int64_t nodes = 0;
     std::int64_t saved_tensors = 0;
     std::int64_t saved_bytes = 0;  ///< of memory that no operator visited earlier saved as well
+    std::int64_t unknown = 0;  ///< saved tensors whose bytes are not known, for SavedTensorHooks keep something else
   };
   std::int64_t nodes = 0;
   std::int64_t saved_bytes = 0;  ///< memory that is kept for the backward pass, each block once, leaves left out
   std::int64_t leaf_bytes = 0;   ///< memory of leaves that operators saved; it would live without the graph
+  std::int64_t unknown = 0;      ///< saved tensors whose bytes are not counted, over all operators
   std::vector<Op> by_op;         ///< most bytes first
 };
 GraphStats graph_stats(const Tensor& t);
@@ -40,7 +42,8 @@ struct GraphBudgetError : AutogradError {
 
 /// While it lives, the nodes recorded on this thread and the memory they saved may take at most `bytes`; the call that
 /// exceeds them throws GraphBudgetError, which says what holds the graph: typically a loss that is summed over the
-/// steps as a tensor. Memory of leaves does not count. Of nested scopes the smallest budget counts.
+/// steps as a tensor. Memory of leaves does not count, nor what SavedTensorHooks keep that are no tensors. Of nested
+/// scopes the smallest budget counts.
 class GraphBudget {
  public:
   explicit GraphBudget(std::int64_t bytes);

@@ -50,6 +50,7 @@ class NodeHooks : public RefCounted {
 
   /// Saved tensors of the node that went through SavedTensorHooks.
   std::vector<autograd::PackedTensor> packed;
+  const autograd::PackedTensor& packed_for(const Saved& saved) const;
 
  private:
   template <class F>

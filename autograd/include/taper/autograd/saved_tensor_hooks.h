@@ -12,6 +12,43 @@ struct Unpacked {
   std::optional<std::uint32_t> version = {};
 };
 
+namespace detail {
+/// Whether a value that a pack hook returned shows which tensors it keeps.
+template <class V>
+inline constexpr bool shows_tensors = requires(const V& v, const Callback<void(const Tensor&)>& f) {
+  v.visit_tensors(f);
+};
+template <>
+inline constexpr bool shows_tensors<Tensor> = true;
+template <>
+inline constexpr bool shows_tensors<TensorList> = true;
+template <class T>
+inline constexpr bool shows_tensors<std::optional<T>> = shows_tensors<T>;
+template <class T>
+inline constexpr bool owns_nothing = std::is_trivially_copyable_v<T>;
+template <class A, class B>
+inline constexpr bool shows_tensors<std::pair<A, B>> = (shows_tensors<A> && (shows_tensors<B> || owns_nothing<B>)) ||
+                                                       (owns_nothing<A> && shows_tensors<B>);
+
+template <class V>
+void visit_tensors(const V& v, const Callback<void(const Tensor&)>& f) {
+  if constexpr (shows_tensors<V>) v.visit_tensors(f);
+}
+inline void visit_tensors(const Tensor& t, const Callback<void(const Tensor&)>& f) { f(t); }
+inline void visit_tensors(const TensorList& ts, const Callback<void(const Tensor&)>& f) {
+  for (const Tensor& t : ts) f(t);
+}
+template <class T>
+void visit_tensors(const std::optional<T>& v, const Callback<void(const Tensor&)>& f) {
+  if (v) visit_tensors(*v, f);
+}
+template <class A, class B>
+void visit_tensors(const std::pair<A, B>& v, const Callback<void(const Tensor&)>& f) {
+  visit_tensors(v.first, f);
+  visit_tensors(v.second, f);
+}
+}  // namespace detail
+
 /// While one exists, every tensor that an operation recorded by this thread saves goes through `pack`, and what that
 /// returned, of any type, is kept instead. When the backward pass needs the tensor, it gets what `unpack` makes of it.
 ///
@@ -22,6 +59,10 @@ struct Unpacked {
 /// tensor is read. They must not write to their argument; `unpack` must return the shape, dtype and device that were
 /// saved. If it returns the memory that was saved, a write to it since is an error as without hooks.
 /// Of nested scopes the innermost counts.
+///
+/// GraphBudget and graph_stats() count the memory of what is kept if `pack` returns tensors: a Tensor, a TensorList, an
+/// optional of them, a pair with plain data, or a type with `void visit_tensors(const Callback<void(const Tensor&)>& f)
+/// const` that calls f for each. What any other value keeps they cannot know, and say so.
 class SavedTensorHooks {
  public:
   template <class Pack, class Unpack>
@@ -31,6 +72,10 @@ class SavedTensorHooks {
     unpack_ = [unpack = std::move(unpack)](const std::shared_ptr<void>& p) mutable {
       return Unpacked{unpack(*static_cast<const Value*>(p.get()))};
     };
+    if constexpr (detail::shows_tensors<Value>)
+      visit_ = [](const void* value, const Callback<void(const Tensor&)>& f) {
+        detail::visit_tensors(*static_cast<const Value*>(value), f);
+      };
     active_ = this;
   }
   ~SavedTensorHooks() { active_ = before_; }
@@ -45,6 +90,7 @@ class SavedTensorHooks {
   struct Suspended;
   Callback<std::shared_ptr<void>(const Tensor&)> pack_;
   Callback<Unpacked(const std::shared_ptr<void>&)> unpack_;
+  void (*visit_)(const void* value, const Callback<void(const Tensor&)>& f) = nullptr;
   const SavedTensorHooks* before_;
   static inline constinit thread_local const SavedTensorHooks* active_ = nullptr;
 };
