@@ -1,6 +1,8 @@
 #include <taper/autograd/autograd_meta.h>
 #include <taper/autograd/hooks.h>
 
+#include "diagnostics/graph.h"
+#include "diagnostics/remedy.h"
 #include "diagnostics/watch.h"
 #include "packed_tensor.h"
 
@@ -59,12 +61,10 @@ void Saved::pack() {
 }
 
 Tensor Saved::unpacked() const {
-  const auto& packed = owner_->hooks()->packed;
-  std::size_t at = packed.size() - 1;  // the last, if it was saved twice
-  while (packed[at].saved() != this) --at;
-  const autograd::Unpacked got = packed[at].unpack(owner_->name());
+  const autograd::PackedTensor& packed = owner_->hooks()->packed_for(*this);
+  const autograd::Unpacked got = packed.unpack(owner_->name());
   // Hooks that keep the memory itself must not lose the check of its version.
-  const bool same_memory = got.value.storage()->id() == packed[at].storage_id();
+  const bool same_memory = got.value.storage()->id() == packed.storage_id();
   const std::uint32_t version = got.version.value_or(same_memory ? version_ : got.value.version());
   if (got.value.version() != version) raise_conflict(got.value, version);
   return got.value.detach();
@@ -83,9 +83,7 @@ void Saved::raise_conflict(const Tensor& alias, std::uint32_t version) const {
   const MutationLog::Write* write = last_write(memory);
   const std::string saved_at = owner_->trace() ? owner_->trace()->recorded_at.str() : "";
   const std::string modified_at = write ? write->at.str() : "";
-  const bool has_other_form = writer && std::string_view(writer).ends_with('_');
-  const std::string remedy =
-      std::string(has_other_form ? "use the form without the underscore, or " : "") + "clone() before writing";
+  const std::string remedy = remedy_for(writer, is_memory_of_leaf(alias.storage(), *this));
 
   std::string message;
   const auto say = [&](const auto&... parts) { (append_to(message, parts), ...); };
@@ -97,7 +95,11 @@ void Saved::raise_conflict(const Tensor& alias, std::uint32_t version) const {
   say(" changed its memory, now at version ", memory.version());
   if (!modified_at.empty()) say(" (called at ", modified_at, ")");
   say("; ", remedy);
-  if (!ExcludedKeys::watching()) say("; inside a DetectAnomaly scope this error names the lines of both calls");
+  if (!Watch::of_this_thread().log)
+    say("; inside a DetectAnomaly scope around both calls this error names their lines");
+  else if (!owner_->trace() || !write)
+    say("; to name the lines of both calls the DetectAnomaly scope must enclose them: begin it before the forward "
+        "pass");
 
   InplaceConflictError error(message);
   error.saved_by = owner_->name();

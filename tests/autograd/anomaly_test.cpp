@@ -56,7 +56,21 @@ TEST_CASE("inside DetectAnomaly a conflict names the lines of both calls", "[S96
   CHECK(is_line(e.modified_at, written));
   CHECK(contains(e.what(), "at version 0 (called at " + e.saved_at +
                                "), but zero_() through slice changed its memory, " + "now at version 1 (called at " +
-                               e.modified_at + "); use the form"));
+                               e.modified_at + "); make a new tensor"));
+  CHECK_FALSE(contains(e.what(), "DetectAnomaly"));
+}
+
+TEST_CASE("a DetectAnomaly scope that begins after the forward pass says that it should begin before", "[S96]") {
+  Tensor a = leaf({1, 2}), b = fixed({3, 4});
+  const Tensor y = (a * b).sum();
+  const DetectAnomaly scope;
+  b.zero_();
+  const auto e = error_of<InplaceConflictError>([&] { y.backward(); });
+  CHECK(e.saved_at.empty());
+  CHECK_FALSE(e.modified_at.empty());
+  CHECK(contains(e.what(),
+                 "; to name the lines of both calls the DetectAnomaly scope must enclose them: begin it "
+                 "before the forward pass"));
 }
 
 TEST_CASE("the call site is the user's frame, also through modules and templates", "[S96]") {
