@@ -1,4 +1,5 @@
 #include <taper/allocator.h>
+#include <taper/memory_report.h>
 
 #include <algorithm>
 #include <array>
@@ -194,6 +195,10 @@ void release_unused(Heap* mine) noexcept {
 }  // namespace memory
 
 constinit std::atomic<Allocator*> detail::current_cpu_allocator{&memory::immortal.allocator};
+
+bool detail::is_default_cpu_allocator(const Allocator* allocator) noexcept {
+  return allocator == &memory::immortal.allocator;
+}
 
 Allocator* set_cpu_allocator(Allocator* allocator) noexcept {
   if (allocator == nullptr) allocator = &memory::immortal.allocator;

@@ -1,4 +1,5 @@
 #include <taper/factory.h>
+#include <taper/new_tensor_hook.h>
 #include <taper/operator.h>
 #include <taper/ops/copy.h>
 
@@ -49,7 +50,9 @@ Tensor allocate(const char* op, SizesAndStrides geometry, DType dtype, Device de
   return Tensor(make_intrusive<TensorImpl>(std::move(storage), dtype, std::move(geometry)));
 }
 
-Tensor finish(Tensor t, const TensorOptions& options) {
+Tensor finish(const char* factory, Tensor t, const TensorOptions& options) {
+  if (ExcludedKeys::watching()) [[unlikely]]
+    detail::new_tensor_hook(t, factory);
   options.requires_grad.fulfil(t);
   return t;
 }
@@ -69,11 +72,11 @@ DType default_dtype_of(Scalar v) { return v.is_floating() ? float32 : v.dtype();
 
 /// Values made on the cpu and moved to the device they are asked for.
 template <class F>
-Tensor computed(IntSpan sizes, DType dtype, const TensorOptions& options, F&& fill) {
+Tensor computed(const char* factory, IntSpan sizes, DType dtype, const TensorOptions& options, F&& fill) {
   Tensor t = empty(sizes, TensorOptions{dtype, options.device.is_meta() ? meta : cpu});
   if (!t.device().is_meta()) fill(t);
   if (t.device() != options.device) t = t.to(options.device);
-  return finish(t, options);
+  return finish(factory, t, options);
 }
 
 }  // namespace
@@ -83,23 +86,26 @@ Tensor empty(const TensorSpec& spec) {
   return allocate("empty", spec.geometry, spec.dtype, spec.device);
 }
 Tensor empty(IntSpan sizes, const TensorOptions& o) {
-  return finish(allocate("empty", checked_contiguous("empty", sizes), dtype_or(o, float32), o.device), o);
+  return finish("empty", allocate("empty", checked_contiguous("empty", sizes), dtype_or(o, float32), o.device), o);
 }
 Tensor empty_strided(IntSpan sizes, IntSpan strides, const TensorOptions& o) {
   check<ShapeError>(sizes.size() == strides.size(), "empty_strided: ", sizes.size(), " sizes but ", strides.size(),
                     " strides");
-  return finish(allocate("empty_strided", SizesAndStrides(sizes, strides), dtype_or(o, float32), o.device), o);
+  return finish("empty_strided",
+                allocate("empty_strided", SizesAndStrides(sizes, strides), dtype_or(o, float32), o.device), o);
 }
 Tensor zeros(IntSpan sizes, const TensorOptions& o) {
-  return finish(filled(allocate("zeros", checked_contiguous("zeros", sizes), dtype_or(o, float32), o.device), 0), o);
+  return finish("zeros",
+                filled(allocate("zeros", checked_contiguous("zeros", sizes), dtype_or(o, float32), o.device), 0), o);
 }
 Tensor ones(IntSpan sizes, const TensorOptions& o) {
-  return finish(filled(allocate("ones", checked_contiguous("ones", sizes), dtype_or(o, float32), o.device), 1), o);
+  return finish("ones", filled(allocate("ones", checked_contiguous("ones", sizes), dtype_or(o, float32), o.device), 1),
+                o);
 }
 Tensor full(IntSpan sizes, Scalar value, const TensorOptions& o) {
   const DType dtype = dtype_or(o, default_dtype_of(value));
   check_fits("full", value, dtype);
-  return finish(filled(allocate("full", checked_contiguous("full", sizes), dtype, o.device), value), o);
+  return finish("full", filled(allocate("full", checked_contiguous("full", sizes), dtype, o.device), value), o);
 }
 
 Tensor empty_like(const Tensor& t, std::optional<DType> dtype) {
@@ -142,7 +148,7 @@ Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& o) {
                       end, " by ", step, " has too many elements");
     n = std::int64_t(count);
   }
-  return computed({n}, dtype, o, [&](Tensor& t) {
+  return computed("arange", {n}, dtype, o, [&](Tensor& t) {
     dispatch_all(dtype, [&]<class T>(Type<T>) {
       T* p = static_cast<T*>(t.impl()->data());
       if constexpr (std::is_floating_point_v<T>) {
@@ -165,7 +171,7 @@ Tensor linspace(Scalar start, Scalar end, std::int64_t steps, const TensorOption
   check<ValueError>(steps >= 0, "linspace: steps must not be negative, got ", steps);
   const DType dtype = dtype_or(o, float32);
   check<DTypeError>(dtype != DType::bool_, "linspace: is not defined for bool");
-  return computed({steps}, dtype, o, [&](Tensor& t) {
+  return computed("linspace", {steps}, dtype, o, [&](Tensor& t) {
     dispatch_all(dtype, [&]<class T>(Type<T>) {
       // Both halves count from their own end, so that the ends are exact and the values symmetric.
       T* p = static_cast<T*>(t.impl()->data());
@@ -181,7 +187,7 @@ Tensor eye(std::int64_t n, std::optional<std::int64_t> m, const TensorOptions& o
   const std::int64_t columns = m.value_or(n);
   check<ValueError>(n >= 0 && columns >= 0, "eye: sizes must not be negative, got ", n, " and ", columns);
   const DType dtype = dtype_or(o, float32);
-  return computed({n, columns}, dtype, o, [&](Tensor& t) {
+  return computed("eye", {n, columns}, dtype, o, [&](Tensor& t) {
     filled(t, 0);
     dispatch_all(dtype, [&]<class T>(Type<T>) {
       T* p = static_cast<T*>(t.impl()->data());
@@ -221,7 +227,7 @@ Tensor tensor(const TensorData& data, const TensorOptions& o) {
   if (values.empty() || kind == DType::float64) kind = float32;
   const DType dtype = dtype_or(o, kind);
   for (const Scalar& value : values) check_fits("tensor", value, dtype);
-  return computed(sizes, dtype, o, [&](Tensor& t) {
+  return computed("tensor", sizes, dtype, o, [&](Tensor& t) {
     dispatch_all(dtype, [&]<class T>(Type<T>) {
       T* p = static_cast<T*>(t.impl()->data());
       for (std::size_t i = 0; i < values.size(); ++i) p[i] = values[i].to<T>();
@@ -238,7 +244,7 @@ Tensor from_blob(DataPtr block, IntSpan sizes, IntSpan strides, const TensorOpti
   check<ValueError>(block.get() != nullptr || extent == 0, "from_blob: data is null but sizes ", sizes, " need ",
                     extent * std::int64_t(itemsize(dtype)), " bytes");
   auto storage = make_intrusive<StorageImpl>(std::move(block), std::size_t(extent) * itemsize(dtype), o.device);
-  return finish(Tensor(make_intrusive<TensorImpl>(std::move(storage), dtype, std::move(geometry))), o);
+  return finish("from_blob", Tensor(make_intrusive<TensorImpl>(std::move(storage), dtype, std::move(geometry))), o);
 }
 Tensor from_blob(void* data, IntSpan sizes, IntSpan strides, const TensorOptions& o) {
   return from_blob(DataPtr(data, nullptr, 0, nullptr), sizes, strides, o);

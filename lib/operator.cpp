@@ -1,3 +1,4 @@
+#include <taper/new_tensor_hook.h>
 #include <taper/operator.h>
 #include <taper/ops/copy.h>
 
@@ -144,9 +145,11 @@ Tensor make_view(const Tensor& self, Geometry g, bool several, const char* op) {
   if (from.base() && origin == ViewOrigin::grad_mode)
     origin = from.view_origin();  // a view of a view inherits the mark
   const auto& base = from.base() ? from.base() : self.impl_ptr();
-  auto view =
-      make_intrusive<TensorImpl>(base, origin, std::move(g.shape), g.offset, ViewPath::extend(from.view_path(), op));
-  return Tensor(std::move(view));
+  Tensor view(
+      make_intrusive<TensorImpl>(base, origin, std::move(g.shape), g.offset, ViewPath::extend(from.view_path(), op)));
+  if (ExcludedKeys::watching()) [[unlikely]]
+    new_tensor_hook(view, op);
+  return view;
 }
 
 }  // namespace detail

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <taper/factory.h>
+#include <taper/new_tensor_hook.h>
 #include <taper/operator.h>
 #include <taper/tensor.h>
 
@@ -87,7 +88,10 @@ Tensor Tensor::dense_copy(DType d) const {
 Tensor Tensor::detach() const {
   auto copy = get().shallow_copy_and_detach(false);
   copy->set_view_path(ViewPath::extend(impl_->view_path(), "detach"));
-  return Tensor(std::move(copy));
+  Tensor detached(std::move(copy));
+  if (ExcludedKeys::watching()) [[unlikely]]
+    detail::new_tensor_hook(detached, "detach");
+  return detached;
 }
 
 void Tensor::set_names(std::vector<std::string> names) {

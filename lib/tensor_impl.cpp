@@ -1,3 +1,4 @@
+#include <taper/new_tensor_hook.h>
 #include <taper/tensor_impl.h>
 
 #include <typeinfo>
@@ -65,6 +66,7 @@ void TensorImpl::copy_metadata_from(const TensorImpl& src) {
 
 namespace detail {
 void (*write_hook)(const TensorImpl& written, const char* writer) noexcept = nullptr;
+void (*new_tensor_hook)(const Tensor& t, const char* made_by) = nullptr;
 }  // namespace detail
 
 void TensorImpl::count_write(const char* writer) noexcept {

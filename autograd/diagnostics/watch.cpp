@@ -1,5 +1,6 @@
 #include "watch.h"
 
+#include <taper/new_tensor_hook.h>
 #include <taper/operator.h>
 
 namespace taper {
@@ -9,10 +10,19 @@ void enter(const detail::WatchedCall& call) {
   Watch& w = Watch::of_this_thread();
   if (w.depth++ == 0 && w.log && w.options.check_forward && call.overwritten && call.overwritten->defined())
     w.overwritten = range_of(*call.overwritten, "self");
+  if (w.tracked)
+    for (const OpEntry::Operand& operand : call.operands) w.tracked->add_used(operand.tensor);
 }
 
 void finish(const detail::WatchedCall& call, const Tensor* results, std::size_t n) {
   const Watch& w = Watch::of_this_thread();
+  if (w.tracked) {
+    for (std::size_t i = 0; i < n; ++i)
+      if (call.overwritten)
+        w.tracked->add_used(results[i]);
+      else
+        w.tracked->add_made(results[i], call.name);
+  }
   if (w.depth != 1) return;
   if (w.log && w.options.check_forward) check_forward(call, results, n);
   if (w.registry) check_budget();
@@ -31,6 +41,11 @@ void log_write(const TensorImpl& written, const char* writer) noexcept {
   while (writes.size() > w.options.log_length) writes.pop_front();
 }
 
+void note_new_tensor(const Tensor& t, const char* made_by) {
+  const Watch& w = Watch::of_this_thread();
+  if (w.tracked) w.tracked->add_made(t, made_by);
+}
+
 }  // namespace
 
 Watch& Watch::of_this_thread() {
@@ -43,6 +58,7 @@ void Watch::begin_scope() {
   std::call_once(once, [] {
     detail::WatchedCall::watcher = &kWatcher;
     detail::write_hook = log_write;
+    detail::new_tensor_hook = note_new_tensor;
   });
   if (scopes++ == 0) ExcludedKeys::set(ExcludedKeys::get() - DispatchKey::Watch);
 }
@@ -51,16 +67,23 @@ void Watch::end_scope() noexcept {
   if (--scopes == 0) ExcludedKeys::set(ExcludedKeys::get() | DispatchKey::Watch);
 }
 
-NodeTrace::NodeTrace(const Node& node) : recorded_at(CallSite::here()), registry_(Watch::of_this_thread().registry) {
-  if (!registry_) return;
-  const std::lock_guard lock(registry_->mutex);
-  place_ = registry_->nodes.insert(registry_->nodes.end(), &node);
+NodeTrace::NodeTrace(const Node& node) : recorded_at(CallSite::here()) {
+  const Watch& w = Watch::of_this_thread();
+  listed_[0].registry = w.registry;
+  if (w.tracked) listed_[1].registry = w.tracked->nodes;
+  for (auto& [registry, place] : listed_) {
+    if (!registry) continue;
+    const std::lock_guard lock(registry->mutex);
+    place = registry->nodes.insert(registry->nodes.end(), &node);
+  }
 }
 
 NodeTrace::~NodeTrace() {
-  if (!registry_) return;
-  const std::lock_guard lock(registry_->mutex);
-  registry_->nodes.erase(place_);
+  for (auto& [registry, place] : listed_) {
+    if (!registry) continue;
+    const std::lock_guard lock(registry->mutex);
+    registry->nodes.erase(place);
+  }
 }
 
 std::string called_at(const Node& node) {

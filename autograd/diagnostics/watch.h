@@ -1,11 +1,12 @@
 #pragma once
-// What DetectAnomaly and GraphBudget share: while one of their scopes lives, its thread does not exclude the key
-// Watch, so that operators, writes and new nodes come by here. Outside of them nothing does.
+// What DetectAnomaly, GraphBudget and TrackTensors share: while one of their scopes lives, its thread does not exclude
+// the key Watch, so that operators, writes, new tensors and new nodes come by here. Outside of them nothing does.
 #include <taper/autograd/anomaly.h>
 
 #include <deque>
 #include <list>
 #include <mutex>
+#include <unordered_map>
 
 #include "call_site.h"
 
@@ -15,10 +16,35 @@ namespace detail {
 class WatchedCall;
 }
 
-/// The living nodes that were recorded inside GraphBudget scopes, oldest first.
+/// The living nodes that were recorded inside GraphBudget or TrackTensors scopes, oldest first.
 struct NodeRegistry {
   std::mutex mutex;  // a node may die on another thread
   std::list<const Node*> nodes;
+};
+
+/// The tensors that TrackTensors has seen. It watches them, so that outside of the scope nobody need say that one died.
+class TensorRegistry {
+ public:
+  struct Entry {
+    WeakPtr<TensorImpl> tensor;
+    const char* made_by;  // null if it was there before
+    CallSite at;
+    std::size_t number;
+  };
+  /// By an operator, a factory: whoever is told of last.
+  void add_made(const Tensor& t, const char* made_by);
+  void add_used(const Tensor& t);
+  void forget_dead();
+  const Entry* find(const TensorImpl& t) const;
+  /// Oldest first.
+  std::vector<const TensorImpl*> living();
+
+  const std::shared_ptr<NodeRegistry> nodes = std::make_shared<NodeRegistry>();
+
+ private:
+  Entry& entry_of(const Tensor& t);
+  std::unordered_map<const TensorImpl*, Entry> entries_;
+  std::size_t next_ = 0, look_again_at_ = 1024;
 };
 
 /// What is known of a node because its thread was watched when it was made.
@@ -33,8 +59,11 @@ class NodeTrace {
   mutable bool weighed = false;  // for GraphBudget: counted already
 
  private:
-  std::shared_ptr<NodeRegistry> registry_;
-  std::list<const Node*>::iterator place_;
+  struct Listed {
+    std::shared_ptr<NodeRegistry> registry;
+    std::list<const Node*>::iterator place;
+  };
+  Listed listed_[2];  // by GraphBudget, by TrackTensors
 };
 
 /// The writes that DetectAnomaly has seen, newest last.
@@ -60,6 +89,9 @@ struct Watch {
 
   std::shared_ptr<NodeRegistry> registry;  // inside GraphBudget
   std::int64_t budget = 0, weight_bound = 0;
+
+  std::shared_ptr<TensorRegistry> tracked;  // inside TrackTensors
+  int tracking_scopes = 0;
 
   static Watch& of_this_thread();
   void begin_scope();

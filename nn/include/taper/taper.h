@@ -8,6 +8,7 @@
 #include <taper/autograd/functional.h>
 #include <taper/autograd/graph_view.h>
 #include <taper/autograd/hooks.h>
+#include <taper/autograd/memory_view.h>
 #include <taper/autograd/saved_tensor_hooks.h>
 #include <taper/factory.h>
 #include <taper/grad_mode.h>

@@ -11,7 +11,8 @@ class Callback;
 /// A function of one signature that is kept: std::function without its header. Copies share the function, so one that
 /// is taken off its list while it runs lives on until it returns.
 ///
-/// Where a value is expected, a function that returns nothing stands for one that returns an empty R.
+/// Where a value is expected, a function that returns nothing stands for one that returns an empty R. A function that
+/// is declared copyable must be.
 template <class R, class... A>
 class Callback<R(A...)> {
  public:
@@ -25,14 +26,22 @@ class Callback<R(A...)> {
             return function(std::forward<A>(a)...);
           else
             return function(std::forward<A>(a)...), R();
-        }) {}
+        }) {
+    if constexpr (std::is_copy_constructible_v<F>)
+      copy_ = [](const void* p) -> std::shared_ptr<void> { return std::make_shared<F>(*static_cast<const F*>(p)); };
+  }
 
   R operator()(A... a) const { return call_(function_.get(), std::forward<A>(a)...); }
   explicit operator bool() const { return bool(function_); }
+  /// A copy of the function itself, with copies of all that it captured; null if it cannot be copied.
+  std::shared_ptr<void> copy_of_function() const { return copy_ ? copy_(function_.get()) : nullptr; }
+  /// Whether other Callbacks have the same function.
+  bool is_shared() const { return function_.use_count() > 1; }
 
  private:
   std::shared_ptr<void> function_;
   R (*call_)(void*, A...) = nullptr;
+  std::shared_ptr<void> (*copy_)(const void*) = nullptr;
 };
 
 }  // namespace taper

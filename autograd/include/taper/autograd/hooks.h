@@ -48,6 +48,17 @@ class NodeHooks : public RefCounted {
   /// Step 4.
   void see_accumulated(const Tensor& leaf) const;
 
+  /// Calls f(kind, hook) for each hook there is; kind: "tensor hook".
+  template <class F>
+  void visit(const F& f) const {
+    const auto each = [&f](const char* kind, const auto& list) {
+      for (const auto& entry : list)
+        if (entry.hook) f(kind, entry.hook);
+    };
+    each("tensor hook", tensor_), each("post-accumulate-grad hook", accumulated_);
+    each("pre-hook", before_), each("post-hook", after_);
+  }
+
   /// Saved tensors of the node that went through SavedTensorHooks.
   std::vector<autograd::PackedTensor> packed;
   const autograd::PackedTensor& packed_for(const Saved& saved) const;

@@ -13,6 +13,10 @@
 #include <utility>
 #include <vector>
 
+namespace taper {
+class OwnedTensors;
+}
+
 namespace taper::nn {
 
 class Module;
@@ -217,6 +221,9 @@ class Module {
   std::unique_ptr<Hooks> hooks_;
   bool training_ = true;
 };
+
+/// Parameters and buffers by their names, for who_holds() and the like: <taper/autograd/memory_view.h>.
+void list_owned(const Module& m, OwnedTensors& out);
 
 /// The module with its children, one a line, as PyTorch prints it.
 std::string to_string(const Module& m);

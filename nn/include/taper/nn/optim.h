@@ -8,6 +8,10 @@
 #include <utility>
 #include <vector>
 
+namespace taper {
+class OwnedTensors;
+}
+
 namespace taper::optim {
 
 namespace detail {
@@ -91,6 +95,7 @@ class Optimizer {
   static Tensor& state_of(Slot& slot, std::size_t i);
 
  private:
+  friend void list_owned(const Optimizer& o, OwnedTensors& out);
   struct LoadedState;
   class OptionsForNow;
   Slot read_slot(detail::EntryReader& entries, const Tensor& param, std::size_t group, std::size_t index) const;
@@ -98,6 +103,9 @@ class Optimizer {
 
   std::vector<std::vector<Slot>> groups_;
 };
+
+/// Parameters and state by group, for who_holds() and the like: <taper/autograd/memory_view.h>.
+void list_owned(const Optimizer& o, OwnedTensors& out);
 
 /// Parameters with options of their own: `SGD({{backbone.parameters(), {.lr = 1e-3}}, {head.parameters(), {.lr =
 /// 0.1}}})`. What the options do not name has its usual default.

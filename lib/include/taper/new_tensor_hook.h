@@ -1,0 +1,13 @@
+#pragma once
+
+namespace taper {
+class Tensor;
+
+namespace detail {
+/// Told of every tensor that a factory, a view operator or detach() makes on a thread that is watched, and who made
+/// it, a literal; results of other operators are seen by WatchedCall. Set by the autograd layer before any thread is
+/// watched.
+extern void (*new_tensor_hook)(const Tensor& t, const char* made_by);
+}  // namespace detail
+
+}  // namespace taper
