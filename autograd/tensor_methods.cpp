@@ -168,6 +168,26 @@ void Tensor::set_data(const Tensor& src) {
   if (m) renew_accumulator(*this, *m);
 }
 
+Tensor& Tensor::set_(const Tensor& source) {
+  check<DTypeError>(source.dtype() == dtype() && source.device() == device(), "set_: self is ", spec(),
+                    " but source is ", source.spec(), "; convert source with to()");
+  check<AutogradError>(impl_->metadata_change_allowed(), "set_: the memory of ", *this,
+                       ", which came from detach(), cannot be changed; change that of the tensor it was made from");
+  check<AutogradError>(!is_view(), "set_: ", *this, " is a view, and would leave its base");
+  if (GradMode::is_enabled() && requires_grad()) {
+    check_inplace(*this, "set_");
+    check<AutogradError>(false, "set_: ", *this,
+                         " has a history, which its new memory has no part in; use a new tensor");
+  }
+  check<AutogradError>(!GradMode::is_enabled() || !source.requires_grad(), "set_: source ", source,
+                       " requires grad, which memory does not carry along; use source.detach()");
+  if (source.is_same(*this)) return *this;
+  AutogradMeta* m = meta_of(*this);
+  impl_->shallow_copy_from(*source.impl());
+  if (m && m->requires_grad) renew_accumulator(*this, *m);
+  return *this;
+}
+
 Tensor& Tensor::detach_() {
   check<AutogradError>(!is_view(), "detach_: a view (", spec(),
                        ") cannot be cut off in place, its base has a history "

@@ -25,6 +25,12 @@ void install_scatter();
 void install_mask();
 void install_rearrange();
 void install_activation();
+void install_math_binary();
+void install_special();
+void install_scan();
+void install_sort();
+void install_triangles();
+void install_embedding();
 }  // namespace cpu_kernels
 
 void install_kernels() {
@@ -50,6 +56,12 @@ void install_kernels() {
   cpu_kernels::install_mask();
   cpu_kernels::install_rearrange();
   cpu_kernels::install_activation();
+  cpu_kernels::install_math_binary();
+  cpu_kernels::install_special();
+  cpu_kernels::install_scan();
+  cpu_kernels::install_sort();
+  cpu_kernels::install_triangles();
+  cpu_kernels::install_embedding();
 }
 
 }  // namespace taper

@@ -19,6 +19,13 @@ void install_rules() {
   install_index_rules();
   install_rearrange_rules();
   install_activation_rules();
+  install_math_binary_rules();
+  install_special_rules();
+  install_scan_rules();
+  install_sort_rules();
+  install_diagonal_rules();
+  install_embedding_rules();
+  install_scatter_reduce_rules();
 }
 
 }  // namespace taper

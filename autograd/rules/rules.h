@@ -19,6 +19,13 @@ void install_pool_rules();
 void install_norm_rules();
 void install_dropout_rules();
 void install_random_rules();
+void install_math_binary_rules();
+void install_special_rules();
+void install_scan_rules();
+void install_sort_rules();
+void install_diagonal_rules();
+void install_embedding_rules();
+void install_scatter_reduce_rules();
 
 /// All of them.
 void install_rules();

@@ -1,6 +1,10 @@
-// A position for each element: gather, scatter, scatter_add.
+// A position for each element: gather, scatter, scatter_add, scatter_reduce.
 #include <taper/operator.h>
+#include <taper/ops/fn.h>
 #include <taper/ops/index.h>
+
+#include <algorithm>
+#include <limits>
 
 #include "copy.h"
 #include "elements.h"
@@ -93,12 +97,66 @@ void scatter(Tensor& out, const Tensor& self, const std::int64_t& dim, const Ten
   if (!direct) copy_elements(out, result);
 }
 
+template <class T>
+T identity_of(ScatterKind kind) {
+  using Limits = std::numeric_limits<T>;
+  switch (kind) {
+    case ScatterKind::prod:
+      return T(1);
+    case ScatterKind::amax:
+      return Limits::has_infinity ? T(-Limits::infinity()) : Limits::lowest();
+    case ScatterKind::amin:
+      return Limits::has_infinity ? Limits::infinity() : Limits::max();
+    default:
+      return T(0);
+  }
+}
+/// Each mean is rounded down for whole numbers.
+template <class T>
+T share_of(T sum, std::int64_t n) {
+  if constexpr (std::is_floating_point_v<T>)
+    return sum / T(n);
+  else if constexpr (std::is_signed_v<T>)
+    return T(std::int64_t(sum) / n - (std::int64_t(sum) % n < 0));
+  else
+    return T(std::uint64_t(sum) / std::uint64_t(n));
+}
+
+void scatter_reduce(Tensor& out, const Tensor& self, const std::int64_t& dim, const Tensor& index, const Tensor& src,
+                    const ScatterKind& kind, const bool& include_self) {
+  copy_elements(out, self);
+  if (index.numel() == 0) return;
+  dispatch_all(out.dtype(), [&]<class T>(Type<T>) {
+    if (!include_self)
+      scatter_elements<T>(out, dim, index, src, [start = identity_of<T>(kind)](T, T) { return start; });
+    switch (kind) {
+      case ScatterKind::prod:
+        return scatter_elements<T>(out, dim, index, src, fn::Mul{});
+      case ScatterKind::amax:
+        return scatter_elements<T>(out, dim, index, src, fn::Maximum{});
+      case ScatterKind::amin:
+        return scatter_elements<T>(out, dim, index, src, fn::Minimum{});
+      default:
+        scatter_elements<T>(out, dim, index, src, fn::Add{});
+    }
+    if (kind == ScatterKind::sum) return;
+    const Tensor counts = empty(TensorSpec::contiguous(out.sizes(), int64, cpu));
+    std::int64_t* const n = first_of<std::int64_t>(counts);
+    std::fill_n(n, counts.numel(), include_self ? 1 : 0);
+    scatter_elements<std::int64_t>(counts, dim, index, index, [](std::int64_t old, std::int64_t) { return old + 1; });
+    T* const y = first_of<T>(out);  // contiguous, as counts are
+    for (std::int64_t i = 0; i < out.numel(); ++i)
+      if (n[i] > 1) y[i] = share_of(y[i], n[i]);
+  });
+}
+
 }  // namespace
 
 void install_scatter() {
   ops::gather.set_kernel(DispatchKey::CPU, gather);
   ops::scatter.set_kernel(DispatchKey::CPU, scatter<replace>);
   ops::scatter_add.set_kernel(DispatchKey::CPU, scatter<add>);
+  ops::scatter_reduce.set_kernel(DispatchKey::CPU, scatter_reduce);
 }
 
 }  // namespace taper::cpu_kernels

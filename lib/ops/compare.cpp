@@ -126,21 +126,36 @@ Tensor Tensor::isinf() const { return ops::isinf(*this); }
 Tensor Tensor::isnan() const { return ops::isnan(*this); }
 Tensor Tensor::isfinite() const { return ops::isfinite(*this); }
 
+namespace {
+void check_tolerances(const char* op, const Tensor& self, const Tensor& other, double rtol, double atol) {
+  check_comparable(op, self, other);
+  check<ValueError>(rtol >= 0 && atol >= 0, op, ": rtol is ", rtol, " and atol is ", atol, "; neither may be negative");
+}
+Tensor close_elements(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
+  const NoGradGuard no_grad;
+  Tensor close = eq(self, other);  // equal infinities among them
+  if (self.dtype() == bool_) return close;
+  if (equal_nan) close = close.logical_or(isnan(self).logical_and(isnan(other)));
+  const Tensor difference = self.sub(other).abs();
+  const Tensor allowed = other.mul(rtol).abs().add(atol);
+  return close.logical_or(difference.isfinite().logical_and(difference.le(allowed)));
+}
+}  // namespace
+
 bool equal(const Tensor& self, const Tensor& other) {
   check_comparable("equal", self, other);
   return self.sizes() == other.sizes() && all_true(eq(self, other));
 }
+Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
+  check_tolerances("isclose", self, other, rtol, atol);
+  return close_elements(self, other, rtol, atol, equal_nan);
+}
 bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
-  check_comparable("allclose", self, other);
-  check<ValueError>(rtol >= 0 && atol >= 0, "allclose: rtol is ", rtol, " and atol is ", atol,
-                    "; neither may be negative");
-  const NoGradGuard no_grad;
-  if (self.dtype() == bool_) return all_true(eq(self, other));
-  Tensor close = eq(self, other);  // equal infinities among them
-  if (equal_nan) close = close.logical_or(isnan(self).logical_and(isnan(other)));
-  const Tensor difference = self.sub(other).abs();
-  const Tensor allowed = other.mul(rtol).abs().add(atol);
-  return all_true(close.logical_or(difference.isfinite().logical_and(difference.le(allowed))));
+  check_tolerances("allclose", self, other, rtol, atol);
+  return all_true(close_elements(self, other, rtol, atol, equal_nan));
+}
+Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {
+  return taper::isclose(*this, other, rtol, atol, equal_nan);
 }
 bool Tensor::equal(const Tensor& other) const { return taper::equal(*this, other); }
 bool Tensor::allclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {

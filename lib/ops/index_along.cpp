@@ -123,4 +123,29 @@ Tensor Tensor::index_select(std::int64_t dim, const Tensor& index) const {
   return taper::index_select(*this, dim, index);
 }
 
+Tensor Tensor::index_add(std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) const {
+  return taper::index_add(*this, dim, index, source, alpha);
+}
+Tensor& Tensor::index_add_(std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
+  return taper::index_add_(*this, dim, index, source, alpha);
+}
+Tensor Tensor::index_copy(std::int64_t dim, const Tensor& index, const Tensor& source) const {
+  return taper::index_copy(*this, dim, index, source);
+}
+Tensor& Tensor::index_copy_(std::int64_t dim, const Tensor& index, const Tensor& source) {
+  return taper::index_copy_(*this, dim, index, source);
+}
+Tensor Tensor::index_fill(std::int64_t dim, const Tensor& index, Scalar value) const {
+  return taper::index_fill(*this, dim, index, value);
+}
+Tensor Tensor::index_fill(std::int64_t dim, const Tensor& index, const Tensor& value) const {
+  return taper::index_fill(*this, dim, index, value);
+}
+Tensor& Tensor::index_fill_(std::int64_t dim, const Tensor& index, Scalar value) {
+  return taper::index_fill_(*this, dim, index, value);
+}
+Tensor& Tensor::index_fill_(std::int64_t dim, const Tensor& index, const Tensor& value) {
+  return taper::index_fill_(*this, dim, index, value);
+}
+
 }  // namespace taper

@@ -116,4 +116,11 @@ Tensor& Tensor::masked_fill_(const Tensor& mask, const Tensor& value) {
 Tensor Tensor::masked_select(const Tensor& mask) const { return taper::masked_select(*this, mask); }
 Tensor Tensor::nonzero() const { return taper::nonzero(*this); }
 
+Tensor Tensor::masked_scatter(const Tensor& mask, const Tensor& source) const {
+  return taper::masked_scatter(*this, mask, source);
+}
+Tensor& Tensor::masked_scatter_(const Tensor& mask, const Tensor& source) {
+  return taper::masked_scatter_(*this, mask, source);
+}
+
 }  // namespace taper

@@ -159,6 +159,16 @@ Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta
   return add_product("baddbmm", self, bmm(a, b), beta, alpha);
 }
 
+Tensor addbmm(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
+  return add_product("addbmm", self, bmm(a, b).sum(IntSpan{0}, false, a.dtype()), beta, alpha);
+}
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar beta, Scalar alpha) {
+  return add_product("addmv", self, mv(mat, vec), beta, alpha);
+}
+Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta, Scalar alpha) {
+  return add_product("addr", self, outer(vec1, vec2), beta, alpha);
+}
+
 Tensor Tensor::matmul(const Tensor& other) const { return taper::matmul(*this, other); }
 Tensor Tensor::mm(const Tensor& other) const { return taper::mm(*this, other); }
 Tensor Tensor::bmm(const Tensor& other) const { return taper::bmm(*this, other); }

@@ -54,6 +54,20 @@ TensorSpec infer_scatter_add(const Tensor& self, const std::int64_t& dim, const 
   return infer_scatter("scatter_add", self, dim, index, src);
 }
 
+TensorSpec infer_scatter_reduce(const Tensor& self, const std::int64_t& dim, const Tensor& index, const Tensor& src,
+                                const ScatterKind&, const bool&) {
+  return infer_scatter("scatter_reduce", self, dim, index, src);
+}
+ScatterKind scatter_kind(std::string_view reduce) {
+  if (reduce == "sum") return ScatterKind::sum;
+  if (reduce == "prod") return ScatterKind::prod;
+  if (reduce == "mean") return ScatterKind::mean;
+  if (reduce == "amax") return ScatterKind::amax;
+  check<ValueError>(reduce == "amin", "scatter_reduce: reduce is '", reduce,
+                    "', expected \"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"");
+  return ScatterKind::amin;
+}
+
 /// The number in the shape of index, without memory for each element.
 Tensor repeated(const Tensor& self, const Tensor& index, Scalar value) {
   return full(IntSpan{}, value, self.dtype(), self.device()).expand(index.sizes());
@@ -67,6 +81,9 @@ constinit StructuredOp<Tensor(Tensor, std::int64_t, Tensor, Tensor)> scatter{"sc
                                                                              infer_scatter_set, "scatter_"};
 constinit StructuredOp<Tensor(Tensor, std::int64_t, Tensor, Tensor)> scatter_add{"scatter_add", "self, index, src",
                                                                                  infer_scatter_add, "scatter_add_"};
+constinit StructuredOp<Tensor(Tensor, std::int64_t, Tensor, Tensor, ScatterKind, bool)> scatter_reduce{
+    "scatter_reduce", "self, dim, index, src, reduce, include_self", infer_scatter_reduce, "scatter_reduce_",
+    OpKind::structured};
 }  // namespace ops
 
 Tensor gather(const Tensor& self, std::int64_t dim, const Tensor& index) { return ops::gather(self, dim, index); }
@@ -87,6 +104,23 @@ Tensor scatter_add(const Tensor& self, std::int64_t dim, const Tensor& index, co
 }
 Tensor& scatter_add_(Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
   return ops::scatter_add.inplace(self, self, dim, index, src);
+}
+
+Tensor scatter_reduce(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src,
+                      std::string_view reduce, bool include_self) {
+  return ops::scatter_reduce(self, dim, index, src, scatter_kind(reduce), include_self);
+}
+Tensor& scatter_reduce_(Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                        bool include_self) {
+  return ops::scatter_reduce.inplace(self, self, dim, index, src, scatter_kind(reduce), include_self);
+}
+Tensor Tensor::scatter_reduce(std::int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                              bool include_self) const {
+  return taper::scatter_reduce(*this, dim, index, src, reduce, include_self);
+}
+Tensor& Tensor::scatter_reduce_(std::int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                                bool include_self) {
+  return taper::scatter_reduce_(*this, dim, index, src, reduce, include_self);
 }
 
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<std::int64_t> dim) {
@@ -151,5 +185,34 @@ Tensor one_hot(const Tensor& self, std::int64_t num_classes) {
 }
 
 Tensor Tensor::gather(std::int64_t dim, const Tensor& index) const { return ops::gather(*this, dim, index); }
+
+Tensor Tensor::scatter(std::int64_t dim, const Tensor& index, const Tensor& src) const {
+  return taper::scatter(*this, dim, index, src);
+}
+Tensor Tensor::scatter(std::int64_t dim, const Tensor& index, Scalar value) const {
+  return taper::scatter(*this, dim, index, value);
+}
+Tensor& Tensor::scatter_(std::int64_t dim, const Tensor& index, const Tensor& src) {
+  return taper::scatter_(*this, dim, index, src);
+}
+Tensor& Tensor::scatter_(std::int64_t dim, const Tensor& index, Scalar value) {
+  return taper::scatter_(*this, dim, index, value);
+}
+Tensor Tensor::scatter_add(std::int64_t dim, const Tensor& index, const Tensor& src) const {
+  return taper::scatter_add(*this, dim, index, src);
+}
+Tensor& Tensor::scatter_add_(std::int64_t dim, const Tensor& index, const Tensor& src) {
+  return taper::scatter_add_(*this, dim, index, src);
+}
+Tensor Tensor::take(const Tensor& index) const { return taper::take(*this, index); }
+Tensor Tensor::take_along_dim(const Tensor& indices, std::optional<std::int64_t> dim) const {
+  return taper::take_along_dim(*this, indices, dim);
+}
+Tensor Tensor::put(const Tensor& index, const Tensor& source, bool accumulate) const {
+  return taper::put(*this, index, source, accumulate);
+}
+Tensor& Tensor::put_(const Tensor& index, const Tensor& source, bool accumulate) {
+  return taper::put_(*this, index, source, accumulate);
+}
 
 }  // namespace taper

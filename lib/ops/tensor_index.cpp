@@ -125,7 +125,7 @@ std::optional<Tensor> only_mask(const Selection& s) {
   return mask.reshape(sizes);
 }
 
-Tensor& put(Tensor& self, const std::vector<TensorIndex>& indices, const Tensor& value) {
+Tensor& write_at(Tensor& self, const std::vector<TensorIndex>& indices, const Tensor& value) {
   Selection s = Selector(self, indices).take();
   if (s.picks.empty()) {
     s.view.copy_(prepared_values(s.view, value, std::size_t(s.view.dim())));
@@ -161,16 +161,16 @@ Tensor Tensor::index(std::initializer_list<TensorIndex> indices) const {
 }
 
 Tensor& Tensor::index_put_(const std::vector<TensorIndex>& indices, const Tensor& value) {
-  return put(*this, indices, value);
+  return write_at(*this, indices, value);
 }
 Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, const Tensor& value) {
-  return put(*this, std::vector<TensorIndex>(indices), value);
+  return write_at(*this, std::vector<TensorIndex>(indices), value);
 }
 Tensor& Tensor::index_put_(const std::vector<TensorIndex>& indices, Scalar value) {
-  return put(*this, indices, wrapped_number(value));
+  return write_at(*this, indices, wrapped_number(value));
 }
 Tensor& Tensor::index_put_(std::initializer_list<TensorIndex> indices, Scalar value) {
-  return put(*this, std::vector<TensorIndex>(indices), wrapped_number(value));
+  return write_at(*this, std::vector<TensorIndex>(indices), wrapped_number(value));
 }
 
 }  // namespace taper

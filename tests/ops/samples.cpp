@@ -1,16 +1,21 @@
 #include "samples.h"
 
 #include <taper/ops/activation.h>
+#include <taper/ops/bitwise.h>
+#include <taper/ops/blend.h>
 #include <taper/ops/compare.h>
 #include <taper/ops/conv.h>
 #include <taper/ops/copy.h>
+#include <taper/ops/diagonals.h>
 #include <taper/ops/dropout.h>
+#include <taper/ops/embedding.h>
 #include <taper/ops/fn_activation.h>
 #include <taper/ops/image.h>
 #include <taper/ops/index.h>
 #include <taper/ops/join.h>
 #include <taper/ops/loss.h>
 #include <taper/ops/math.h>
+#include <taper/ops/math_binary.h>
 #include <taper/ops/matmul.h>
 #include <taper/ops/norm.h>
 #include <taper/ops/optim.h>
@@ -18,7 +23,10 @@
 #include <taper/ops/pool.h>
 #include <taper/ops/rearrange.h>
 #include <taper/ops/reduce.h>
+#include <taper/ops/scan.h>
 #include <taper/ops/softmax.h>
+#include <taper/ops/sort.h>
+#include <taper/ops/special.h>
 #include <taper/ops/view.h>
 #include <taper/random.h>
 
@@ -81,6 +89,16 @@ void lines(Table& t) {
   (row<Op>(t).with({real({3, 4})}, 1).with({real({2, 3, 2})}, 1).with({flat({})}, 0).with({real({0, 3})}, 1), ...);
 }
 
+template <auto&... Op>
+void bits(Table& t) {
+  (row<Op>(t)
+       .with({index({3, 4}, 100), index({3, 4}, 8)})
+       .with({index({3, 1}, 100), index({4}, 8)})
+       .with({index({}, 100), index({}, 8)})
+       .with({index({0, 3}, 100), index({3}, 8)}),
+   ...);
+}
+
 void add_pointwise(Table& t) {
   unary<ops::abs, ops::neg, ops::exp, ops::square, ops::tanh, ops::sigmoid, ops::relu, ops::sin, ops::cos, ops::expm1,
         ops::exp2, ops::atan, ops::sinh, ops::cosh, ops::asinh, ops::erf, ops::erfc>(t, -2, 2);
@@ -127,6 +145,67 @@ void add_pointwise(Table& t) {
   row<ops::clamp_grad>(t)
       .with({real({3, 4}), flat({3, 4})}, std::optional<Scalar>(-1), std::optional<Scalar>(1))
       .with({real({}), flat({}, -2, 0)}, std::nullopt, std::optional<Scalar>(1));
+}
+
+void add_functions(Table& t) {
+  unary<ops::sinc, ops::erfinv>(t, -0.9, 0.9);
+  unary<ops::lgamma, ops::digamma>(t, 0.5, 3);
+  unary<ops::polygamma>(t, 0.5, 3, 1);
+  unary<ops::logit>(t, 0.1, 0.9, std::optional<double>(0.25));
+  unary<ops::signbit>(t, -2, 2);
+  // Away from the jumps, with divisors that are not 0 as integers either.
+  const auto divided = [&](auto& row) {
+    row.with({real({3, 4}, 3.2, 3.8), real({3, 4}, 1.2, 1.4)})
+        .with({real({3, 1}, -3.8, -3.2), real({4}, 1.2, 1.4)})
+        .with({real({}, 3.2, 3.8), real({3}, -1.4, -1.2)})
+        .with({real({2}, 3.2, 3.8), real({}, 1.2, 1.4)})
+        .with({real({0, 3}), real({3}, 1.2, 1.4)});
+  };
+  const auto whole = [&](auto& row) {
+    row.with({flat({3, 4}, 3.2, 3.8), flat({3, 4}, 1.2, 1.4)})
+        .with({flat({}, 3.2, 3.8), flat({3}, -1.4, -1.2)})
+        .with({flat({0, 3}), flat({3}, 1.2, 1.4)});
+  };
+  Row<ops::remainder> remainder(t);
+  divided(remainder);
+  Row<ops::fmod> fmod(t);
+  divided(fmod);
+  Row<ops::floor_divide> floor_divide(t);
+  whole(floor_divide);
+  Row<ops::trunc_divide> trunc_divide(t);
+  whole(trunc_divide);
+  extrema<ops::fmax, ops::fmin>(t);
+  row<ops::copysign>(t)
+      .with({real({3, 4}), flat({3, 4})})
+      .with({real({3, 1}), flat({4})})
+      .with({real({}), flat({})})
+      .with({real({0, 3}), flat({3})});
+  binary<ops::atan2, ops::hypot, ops::xlogy>(t, 0.5, 2);
+  binary<ops::logaddexp, ops::logaddexp2>(t, -2, 2);
+
+  row<ops::lerp>(t)
+      .with({real({3, 4}), real({3, 4}), real({3, 4}, 0, 1)})
+      .with({real({3, 1}), real({4}), real({}, 0, 1)})
+      .with({real({}), real({}), real({}, 0, 1)})
+      .with({real({0, 3}), real({3}), real({}, 0, 1)});
+  row<ops::lerp_scalar>(t)
+      .with({real({3, 4}), real({3, 4})}, Scalar(0.25))
+      .with({real({3, 4}), real({4})}, Scalar(0.75))
+      .with({real({}), real({})}, Scalar(0.5))
+      .with({real({0, 3}), real({3})}, Scalar(0.5));
+  row<ops::addcmul>(t)
+      .with({real({3, 4}), real({3, 4}), real({3, 4})}, Scalar(2))
+      .with({real({3, 1}), real({4}), real({})}, Scalar(2))
+      .with({real({}), real({}), real({})}, Scalar(1))
+      .with({real({0, 3}), real({3}), real({})}, Scalar(1));
+  row<ops::addcdiv>(t)
+      .with({real({3, 4}), real({3, 4}), real({3, 4}, 0.5, 2)}, Scalar(2))
+      .with({real({3, 1}), real({4}), real({}, 0.5, 2)}, Scalar(2))
+      .with({real({}), real({}), real({}, 0.5, 2)}, Scalar(1))
+      .with({real({0, 3}), real({3}), real({}, 0.5, 2)}, Scalar(1));
+
+  row<ops::bitwise_not>(t).with({index({3, 4}, 100)}).with({index({}, 100)}).with({index({0, 3}, 100)});
+  bits<ops::bitwise_and, ops::bitwise_or, ops::bitwise_xor, ops::bitwise_left_shift, ops::bitwise_right_shift>(t);
 }
 
 /// An activation's gradient as a function of grad and x, by which it is straight if the activation is made of pieces.
@@ -415,6 +494,62 @@ void add_indexing(Table& t) {
       .with({real({0, 3}), real({0, 3})}, 1);
 }
 
+template <auto&... Op, class... Plain>
+void along(Table& t, Plain... plain) {
+  (row<Op>(t)
+       .with({real({3, 4})}, 1, plain...)
+       .with({real({3, 4})}, 0, plain...)
+       .with({real({2, 3, 2})}, -2, plain...)
+       .with({real({})}, 0, plain...)
+       .with({real({0, 3})}, 1, plain...),
+   ...);
+}
+
+/// Not along the first dim, where expanded operands are equal and small steps change the order.
+template <auto&... Op, class... Plain>
+void choices(Table& t, Plain... plain) {
+  (row<Op>(t)
+       .with({real({3, 4})}, 1, plain...)
+       .with({real({2, 3, 2})}, -2, plain...)
+       .with({real({})}, 0, plain...)
+       .with({real({0, 3})}, 1, plain...),
+   ...);
+}
+
+void add_order(Table& t) {
+  along<ops::cumsum, ops::cumprod, ops::logcumsumexp, ops::cummax, ops::cummin>(t);
+  row<ops::recurrence>(t)
+      .with({real({3, 4}), real({3, 4})}, 1)
+      .with({real({3, 4}), real({3, 4})}, 0)
+      .with({real({2, 3, 2}), real({2, 3, 2})}, -2)
+      .with({real({}), flat({})}, 0)
+      .with({real({0, 3}), real({0, 3})}, 1);
+  choices<ops::sort>(t, false);
+  choices<ops::topk>(t, 1, true);
+  choices<ops::kthvalue>(t, 1);
+  choices<ops::median>(t);
+  row<ops::searchsorted>(t)
+      .with({real({5}), real({3, 4})}, false, true)
+      .with({real({3, 5}), real({3, 2})}, true, false)
+      .with({real({5}), real({})}, false, false)
+      .with({real({5}), real({0, 3})}, false, false);
+  row<ops::tril>(t).with({real({3, 4})}, 0).with({real({2, 3, 3})}, -1).with({real({0, 3})}, 1);
+  row<ops::triu>(t).with({real({3, 4})}, 0).with({real({2, 3, 3})}, -1).with({real({0, 3})}, 1);
+
+  row<ops::embedding>(t)
+      .with({real({4, 3}), index({2, 3}, 4)}, std::nullopt, false)
+      .with({real({4, 3}), index({6}, 3)}, std::optional<std::int64_t>(-1), false)
+      .with({real({4, 3}), index({}, 4)}, std::nullopt, false)
+      .with({real({4, 3}), index({0}, 4)}, std::nullopt, false);
+  Row<ops::scatter_reduce> scatter_reduce(t);
+  for (const bool include_self : {true, false}) {
+    for (const ScatterKind kind :
+         {ScatterKind::sum, ScatterKind::prod, ScatterKind::mean, ScatterKind::amax, ScatterKind::amin})
+      scatter_reduce.with({real({4, 3}), index({3, 3}, 3), real({3, 4})}, 0, kind, include_self);
+    scatter_reduce.with({real({4, 3}), index({0, 3}, 4), flat({2, 3})}, 0, ScatterKind::amax, include_self);
+  }
+}
+
 void add_views(Table& t) {
   row<ops::transpose>(t).with({real({3, 4})}, 0, 1).with({real({2, 3, 2})}, 0, 2).with({real({0, 3})}, 0, 1);
   row<ops::permute>(t)
@@ -505,6 +640,8 @@ const std::vector<OpSamples>& all() {
     add_losses(t);
     add_images(t);
     add_indexing(t);
+    add_order(t);
+    add_functions(t);
     add_views(t);
     add_random(t);
     add_steps_of_optimizers(t);

@@ -16,6 +16,8 @@ OpTable::OpTable() {
   add_images(*this);
   add_neural(*this);
   add_activations(*this);
+  add_functions(*this);
+  add_order(*this);
 }
 
 const OpTable::Call* OpTable::find(const std::string& name) const {

@@ -61,5 +61,7 @@ void add_images(OpTable& t);
 
 void add_neural(OpTable& t);
 void add_activations(OpTable& t);
+void add_functions(OpTable& t);
+void add_order(OpTable& t);
 
 }  // namespace oracle

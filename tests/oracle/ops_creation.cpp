@@ -45,6 +45,7 @@ void add_creation(OpTable& t) {
     Tensor x = a.tensor("input");
     return a.is_tensor("value") ? x.fill_(a.tensor("value")) : x.fill_(a.number("value"));
   });
+  t.add("set_", [](const Args& a) { return a.tensor("input").set_(a.tensor("source")); });
   t.unary("zero_", [](Tensor x) { return x.zero_(); });
   t.add("to", [](const Args& a) { return a.tensor("input").to(*a.dtype()); });
 }

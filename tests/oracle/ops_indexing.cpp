@@ -92,6 +92,16 @@ void add_indexing(OpTable& t) {
       t, "scatter_add", [](auto... a) { return taper::scatter_add(a...); }, "src");
   along_tensor(
       t, "scatter_add_", [](Tensor x, auto... a) { return taper::scatter_add_(x, a...); }, "src");
+  for (const bool in_place : {false, true})
+    t.add(in_place ? "scatter_reduce_" : "scatter_reduce", [in_place](const Args& a) {
+      Tensor x = a.tensor("input");
+      const std::int64_t dim = a.integer("dim");
+      const Tensor index = a.tensor("index"), src = a.tensor("src");
+      const std::string reduce = a.text("reduce", "");
+      const bool include_self = a.flag("include_self", true);
+      return in_place ? x.scatter_reduce_(dim, index, src, reduce, include_self)
+                      : x.scatter_reduce(dim, index, src, reduce, include_self);
+    });
   t.add("gather", [](const Args& a) { return a.tensor("input").gather(a.integer("dim"), a.tensor("index")); });
   t.add("take_along_dim", [](const Args& a) {
     return taper::take_along_dim(a.tensor("input"), a.tensor("indices"), a.optional_integer("dim"));

@@ -36,16 +36,15 @@ void add_math(OpTable& t) {
                        &taper::ops::erfc, &taper::ops::floor, &taper::ops::ceil, &taper::ops::trunc})
     t.unary(
         op->name(), [op](const Tensor& x) { return (*op)(x); }, [op](Tensor x) { return op->inplace(x, x); });
-  for (const bool in_place : {false, true})
-    t.add(in_place ? "round_" : "round", [in_place](const Args& a) -> Outputs {
-      if (a.has("decimals") && a.integer("decimals") != 0) a.unsupported("decimals");
-      Tensor x = a.tensor("input");
-      return in_place ? x.round_() : x.round();
-    });
 }
-Tensor true_quotient_only(const Args& a) {
-  if (a.has("rounding_mode")) a.unsupported("rounding_mode");
-  return a.tensor("input");
+Tensor quotient(const Args& a, bool in_place) {
+  Tensor x = a.tensor("input");
+  const std::string mode = a.has("rounding_mode") ? a.text("rounding_mode", "") : "";
+  const auto by = [&](const auto& y) {
+    if (!a.has("rounding_mode")) return in_place ? x.div_(y) : x.div(y);
+    return in_place ? x.div_(y, mode) : x.div(y, mode);
+  };
+  return a.is_tensor("other") ? by(a.tensor("other")) : by(a.number("other"));
 }
 
 }  // namespace
@@ -95,14 +94,8 @@ void add_pointwise(OpTable& t) {
   scaled(t, "rsub", [](const Tensor& x, auto y, Scalar alpha) { return taper::rsub(x, y, alpha); });
   t.binary(
       "mul", [](const Tensor& x, auto y) { return x.mul(y); }, [](Tensor x, auto y) { return x.mul_(y); });
-  t.add("div", [](const Args& a) {
-    const Tensor x = true_quotient_only(a);
-    return a.is_tensor("other") ? x.div(a.tensor("other")) : x.div(a.number("other"));
-  });
-  t.add("div_", [](const Args& a) {
-    Tensor x = true_quotient_only(a);
-    return a.is_tensor("other") ? x.div_(a.tensor("other")) : x.div_(a.number("other"));
-  });
+  t.add("div", [](const Args& a) { return quotient(a, false); });
+  t.add("div_", [](const Args& a) { return quotient(a, true); });
   t.binary(
       "pow", [](const Tensor& x, auto y) { return x.pow(y); }, [](Tensor x, auto y) { return x.pow_(y); }, "exponent");
   t.add("maximum", [](const Args& a) { return a.tensor("input").maximum(a.tensor("other")); });

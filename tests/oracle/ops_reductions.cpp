@@ -48,6 +48,8 @@ double norm_order(const Args& a) {
 void add_reductions(OpTable& t) {
   reduction(t, "sum", [](const Tensor& x, const IntVec& d, bool k, auto to) { return x.sum(d, k, to); });
   reduction(t, "mean", [](const Tensor& x, const IntVec& d, bool k, auto to) { return x.mean(d, k, to); });
+  reduction(t, "nansum", [](const Tensor& x, const IntVec& d, bool k, auto to) { return x.nansum(d, k, to); });
+  reduction(t, "nanmean", [](const Tensor& x, const IntVec& d, bool k, auto to) { return x.nanmean(d, k, to); });
   spread(t, "var", [](const Tensor& x, const IntVec& d, auto c, bool k) { return x.var(d, c, k); });
   spread(t, "std", [](const Tensor& x, const IntVec& d, auto c, bool k) { return taper::std(x, d, c, k); });
   spread(t, "var_mean", [](const Tensor& x, const IntVec& d, auto c, bool k) { return taper::var_mean(x, d, c, k); });
@@ -60,6 +62,8 @@ void add_reductions(OpTable& t) {
   extreme(t, "amax", [](const Tensor& x, const IntVec& d, bool k) { return x.amax(d, k); });
   extreme(t, "amin", [](const Tensor& x, const IntVec& d, bool k) { return x.amin(d, k); });
   extreme(t, "logsumexp", [](const Tensor& x, const IntVec& d, bool k) { return taper::logsumexp(x, d, k); });
+  t.add("aminmax",
+        [](const Args& a) { return a.tensor("input").aminmax(a.optional_integer("dim"), a.flag("keepdim", false)); });
   t.add("argmax",
         [](const Args& a) { return a.tensor("input").argmax(a.optional_integer("dim"), a.flag("keepdim", false)); });
   t.add("argmin",

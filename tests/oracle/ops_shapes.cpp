@@ -1,3 +1,4 @@
+#include <taper/ops/diagonals.h>
 #include <taper/ops/join.h>
 #include <taper/ops/rearrange.h>
 
@@ -21,6 +22,51 @@ void add_shapes(OpTable& t) {
   });
   t.add("fliplr", [](const Args& a) { return taper::fliplr(a.tensor("input")); });
   t.add("flipud", [](const Args& a) { return taper::flipud(a.tensor("input")); });
+  t.add("rot90", [](const Args& a) {
+    return a.tensor("input").rot90(a.integer("k", 1), a.has("dims") ? a.ints("dims") : taper::IntVec{0, 1});
+  });
+  t.add("repeat_interleave", [](const Args& a) {
+    const Tensor x = a.tensor("input");
+    return a.is_tensor("repeats") ? x.repeat_interleave(a.tensor("repeats"), a.optional_integer("dim"))
+                                  : x.repeat_interleave(a.integer("repeats"), a.optional_integer("dim"));
+  });
+  t.add("select_scatter", [](const Args& a) {
+    return taper::select_scatter(a.tensor("input"), a.tensor("src"), a.integer("dim"), a.integer("index"));
+  });
+  t.add("slice_scatter", [](const Args& a) {
+    return taper::slice_scatter(a.tensor("input"), a.tensor("src"), a.integer("dim", 0), a.optional_integer("start"),
+                                a.optional_integer("end"), a.integer("step", 1));
+  });
+  t.add("diagonal_scatter", [](const Args& a) {
+    return taper::diagonal_scatter(a.tensor("input"), a.tensor("src"), a.integer("offset", 0), a.integer("dim1", 0),
+                                   a.integer("dim2", 1));
+  });
+  t.add("broadcast_tensors", [](const Args& a) { return taper::broadcast_tensors(a.tensors("tensors")); });
+  t.add("meshgrid", [](const Args& a) { return taper::meshgrid(a.tensors("tensors"), a.text("indexing", "ij")); });
+  t.add("cartesian_prod", [](const Args& a) { return taper::cartesian_prod(a.tensors("tensors")); });
+  t.add("block_diag", [](const Args& a) { return taper::block_diag(a.tensors("tensors")); });
+
+  for (const bool lower : {true, false}) {
+    const std::string name = lower ? "tril" : "triu";
+    t.add(name, [lower](const Args& a) {
+      const Tensor x = a.tensor("input");
+      return lower ? x.tril(a.integer("diagonal", 0)) : x.triu(a.integer("diagonal", 0));
+    });
+    t.add(name + "_", [lower](const Args& a) {
+      Tensor x = a.tensor("input");
+      return lower ? x.tril_(a.integer("diagonal", 0)) : x.triu_(a.integer("diagonal", 0));
+    });
+    t.add(name + "_indices", [lower](const Args& a) {
+      return (lower ? taper::tril_indices : taper::triu_indices)(a.integer("row"), a.integer("col"),
+                                                                 a.integer("offset", 0));
+    });
+  }
+  t.add("diag", [](const Args& a) { return a.tensor("input").diag(a.integer("diagonal", 0)); });
+  t.add("diag_embed", [](const Args& a) {
+    return a.tensor("input").diag_embed(a.integer("offset", 0), a.integer("dim1", -2), a.integer("dim2", -1));
+  });
+  t.add("diagflat", [](const Args& a) { return a.tensor("input").diagflat(a.integer("offset", 0)); });
+  t.unary("trace", [](const Tensor& x) { return x.trace(); });
 }
 
 }  // namespace oracle

@@ -66,6 +66,8 @@ Tensor arange(Scalar start, Scalar end, Scalar step = 1, const TensorOptions& op
 Tensor arange(Scalar end, const TensorOptions& options = {});
 /// `steps` values from start to end, both included.
 Tensor linspace(Scalar start, Scalar end, std::int64_t steps, const TensorOptions& options = {});
+/// `steps` powers of base, from base^start to base^end, whose exponents are evenly spaced.
+Tensor logspace(Scalar start, Scalar end, std::int64_t steps, double base = 10, const TensorOptions& options = {});
 /// Ones on the diagonal of an [n, m] matrix of zeros; m defaults to n.
 Tensor eye(std::int64_t n, std::optional<std::int64_t> m = {}, const TensorOptions& options = {});
 

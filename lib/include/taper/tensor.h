@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -157,6 +158,9 @@ class Tensor {
   HookHandle register_post_accumulate_grad_hook(F hook) const;
   /// Takes the memory, shape and dtype of `src`, keeping this tensor's identity, requires_grad and grad.
   void set_data(const Tensor& src);
+  /// Takes the memory, shape and strides of `source`, of the same dtype, as a write in place. Throws AutogradError on a
+  /// leaf that requires grad (unless gradients are off) and on a tensor with a history.
+  Tensor& set_(const Tensor& source);
   /// Cuts this tensor off its history. Throws on views.
   Tensor& detach_();
   /// Same memory, no history.
@@ -174,6 +178,11 @@ class Tensor {
   Tensor& fill_(Scalar value);
   Tensor& fill_(const Tensor& value);
   Tensor& zero_();
+  /// New tensors of this one's device and, unless another is given, dtype.
+  Tensor new_empty(IntSpan sizes, std::optional<DType> dtype = {}) const;
+  Tensor new_zeros(IntSpan sizes, std::optional<DType> dtype = {}) const;
+  Tensor new_ones(IntSpan sizes, std::optional<DType> dtype = {}) const;
+  Tensor new_full(IntSpan sizes, Scalar value, std::optional<DType> dtype = {}) const;
   Tensor& resize_(IntSpan sizes);
   /// Uniform in [from, to), normal, ... : see <taper/random.h>.
   Tensor& uniform_(double from = 0, double to = 1);
@@ -219,6 +228,19 @@ class Tensor {
   Tensor fliplr() const;
   Tensor flipud() const;
   Tensor roll(IntSpan shifts, IntSpan dims = {}) const;
+  Tensor rot90(std::int64_t k = 1, IntSpan dims = {0, 1}) const;
+  Tensor repeat_interleave(std::int64_t repeats, std::optional<std::int64_t> dim = {}) const;
+  Tensor repeat_interleave(const Tensor& repeats, std::optional<std::int64_t> dim = {}) const;
+
+  // Triangles and diagonals: <taper/ops/diagonals.h>
+  Tensor tril(std::int64_t diagonal = 0) const;
+  Tensor& tril_(std::int64_t diagonal = 0);
+  Tensor triu(std::int64_t diagonal = 0) const;
+  Tensor& triu_(std::int64_t diagonal = 0);
+  Tensor diag(std::int64_t diagonal = 0) const;
+  Tensor diag_embed(std::int64_t offset = 0, std::int64_t dim1 = -2, std::int64_t dim2 = -1) const;
+  Tensor diagflat(std::int64_t offset = 0) const;
+  Tensor trace() const;
 
   // Indexing: <taper/ops/index.h>
   Tensor index(std::initializer_list<TensorIndex> indices) const;
@@ -236,6 +258,51 @@ class Tensor {
   Tensor& masked_fill_(const Tensor& mask, const Tensor& value);
   Tensor masked_select(const Tensor& mask) const;
   Tensor nonzero() const;
+  Tensor index_add(std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha = 1) const;
+  Tensor& index_add_(std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha = 1);
+  Tensor index_copy(std::int64_t dim, const Tensor& index, const Tensor& source) const;
+  Tensor& index_copy_(std::int64_t dim, const Tensor& index, const Tensor& source);
+  Tensor index_fill(std::int64_t dim, const Tensor& index, Scalar value) const;
+  Tensor index_fill(std::int64_t dim, const Tensor& index, const Tensor& value) const;
+  Tensor& index_fill_(std::int64_t dim, const Tensor& index, Scalar value);
+  Tensor& index_fill_(std::int64_t dim, const Tensor& index, const Tensor& value);
+  Tensor scatter(std::int64_t dim, const Tensor& index, const Tensor& src) const;
+  Tensor scatter(std::int64_t dim, const Tensor& index, Scalar value) const;
+  Tensor& scatter_(std::int64_t dim, const Tensor& index, const Tensor& src);
+  Tensor& scatter_(std::int64_t dim, const Tensor& index, Scalar value);
+  Tensor scatter_add(std::int64_t dim, const Tensor& index, const Tensor& src) const;
+  Tensor& scatter_add_(std::int64_t dim, const Tensor& index, const Tensor& src);
+  Tensor scatter_reduce(std::int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                        bool include_self = true) const;
+  Tensor& scatter_reduce_(std::int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                          bool include_self = true);
+  Tensor masked_scatter(const Tensor& mask, const Tensor& source) const;
+  Tensor& masked_scatter_(const Tensor& mask, const Tensor& source);
+  Tensor take(const Tensor& index) const;
+  Tensor take_along_dim(const Tensor& indices, std::optional<std::int64_t> dim = {}) const;
+  Tensor put(const Tensor& index, const Tensor& source, bool accumulate = false) const;
+  Tensor& put_(const Tensor& index, const Tensor& source, bool accumulate = false);
+
+  // Order: <taper/ops/sort.h>
+  std::tuple<Tensor, Tensor> sort(std::int64_t dim = -1, bool descending = false) const;
+  Tensor argsort(std::int64_t dim = -1, bool descending = false) const;
+  std::tuple<Tensor, Tensor> topk(std::int64_t k, std::int64_t dim = -1, bool largest = true, bool sorted = true) const;
+  std::tuple<Tensor, Tensor> kthvalue(std::int64_t k, std::int64_t dim = -1, bool keepdim = false) const;
+  Tensor median() const;
+  std::tuple<Tensor, Tensor> median(std::int64_t dim, bool keepdim = false) const;
+  Tensor bincount(const Tensor& weights = {}, std::int64_t minlength = 0) const;
+
+  // Running results along a dim: <taper/ops/scan.h>
+  Tensor cumsum(std::int64_t dim, std::optional<DType> dtype = {}) const;
+  Tensor& cumsum_(std::int64_t dim, std::optional<DType> dtype = {});
+  Tensor cumprod(std::int64_t dim, std::optional<DType> dtype = {}) const;
+  Tensor& cumprod_(std::int64_t dim, std::optional<DType> dtype = {});
+  Tensor logcumsumexp(std::int64_t dim) const;
+  std::tuple<Tensor, Tensor> cummax(std::int64_t dim) const;
+  std::tuple<Tensor, Tensor> cummin(std::int64_t dim) const;
+  Tensor renorm(double p, std::int64_t dim, double maxnorm) const;
+  Tensor& renorm_(double p, std::int64_t dim, double maxnorm);
+  Tensor diff(std::int64_t n = 1, std::int64_t dim = -1, const Tensor& prepend = {}, const Tensor& append = {}) const;
 
   // Pointwise: <taper/ops/pointwise.h>
   Tensor add(const Tensor& other, Scalar alpha = 1) const;
@@ -377,6 +444,99 @@ class Tensor {
   Tensor& trunc_();
   Tensor round() const;
   Tensor& round_();
+  Tensor round(std::int64_t decimals) const;
+  Tensor& round_(std::int64_t decimals);
+
+  // More functions of two and three: <taper/ops/math_binary.h>, <taper/ops/blend.h>
+  Tensor remainder(const Tensor& other) const;
+  Tensor remainder(Scalar other) const;
+  Tensor& remainder_(const Tensor& other);
+  Tensor& remainder_(Scalar other);
+  Tensor fmod(const Tensor& other) const;
+  Tensor fmod(Scalar other) const;
+  Tensor& fmod_(const Tensor& other);
+  Tensor& fmod_(Scalar other);
+  Tensor floor_divide(const Tensor& other) const;
+  Tensor floor_divide(Scalar other) const;
+  Tensor& floor_divide_(const Tensor& other);
+  Tensor& floor_divide_(Scalar other);
+  Tensor xlogy(const Tensor& other) const;
+  Tensor xlogy(Scalar other) const;
+  Tensor& xlogy_(const Tensor& other);
+  Tensor& xlogy_(Scalar other);
+  Tensor copysign(const Tensor& other) const;
+  Tensor copysign(Scalar other) const;
+  Tensor& copysign_(const Tensor& other);
+  Tensor& copysign_(Scalar other);
+  /// rounding_mode is "trunc" or "floor".
+  Tensor div(const Tensor& other, std::string_view rounding_mode) const;
+  Tensor div(Scalar other, std::string_view rounding_mode) const;
+  Tensor& div_(const Tensor& other, std::string_view rounding_mode);
+  Tensor& div_(Scalar other, std::string_view rounding_mode);
+  Tensor atan2(const Tensor& other) const;
+  Tensor& atan2_(const Tensor& other);
+  Tensor hypot(const Tensor& other) const;
+  Tensor& hypot_(const Tensor& other);
+  Tensor fmax(const Tensor& other) const;
+  Tensor fmin(const Tensor& other) const;
+  Tensor logaddexp(const Tensor& other) const;
+  Tensor logaddexp2(const Tensor& other) const;
+  Tensor lerp(const Tensor& end, const Tensor& weight) const;
+  Tensor lerp(const Tensor& end, Scalar weight) const;
+  Tensor& lerp_(const Tensor& end, const Tensor& weight);
+  Tensor& lerp_(const Tensor& end, Scalar weight);
+  Tensor addcmul(const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1) const;
+  Tensor& addcmul_(const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1);
+  Tensor addcdiv(const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1) const;
+  Tensor& addcdiv_(const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1);
+
+  // Bits of integers: <taper/ops/bitwise.h>
+  Tensor bitwise_not() const;
+  Tensor& bitwise_not_();
+  Tensor bitwise_and(const Tensor& other) const;
+  Tensor bitwise_and(Scalar other) const;
+  Tensor& bitwise_and_(const Tensor& other);
+  Tensor& bitwise_and_(Scalar other);
+  Tensor bitwise_or(const Tensor& other) const;
+  Tensor bitwise_or(Scalar other) const;
+  Tensor& bitwise_or_(const Tensor& other);
+  Tensor& bitwise_or_(Scalar other);
+  Tensor bitwise_xor(const Tensor& other) const;
+  Tensor bitwise_xor(Scalar other) const;
+  Tensor& bitwise_xor_(const Tensor& other);
+  Tensor& bitwise_xor_(Scalar other);
+  Tensor bitwise_left_shift(const Tensor& other) const;
+  Tensor bitwise_left_shift(Scalar other) const;
+  Tensor& bitwise_left_shift_(const Tensor& other);
+  Tensor& bitwise_left_shift_(Scalar other);
+  Tensor bitwise_right_shift(const Tensor& other) const;
+  Tensor bitwise_right_shift(Scalar other) const;
+  Tensor& bitwise_right_shift_(const Tensor& other);
+  Tensor& bitwise_right_shift_(Scalar other);
+
+  // Special functions: <taper/ops/special.h>
+  Tensor sinc() const;
+  Tensor& sinc_();
+  Tensor erfinv() const;
+  Tensor& erfinv_();
+  Tensor lgamma() const;
+  Tensor& lgamma_();
+  Tensor digamma() const;
+  Tensor& digamma_();
+  Tensor frac() const;
+  Tensor& frac_();
+  Tensor deg2rad() const;
+  Tensor& deg2rad_();
+  Tensor rad2deg() const;
+  Tensor& rad2deg_();
+  Tensor logit(std::optional<double> eps = {}) const;
+  Tensor& logit_(std::optional<double> eps = {});
+  Tensor nan_to_num(double nan = 0, std::optional<double> posinf = {}, std::optional<double> neginf = {}) const;
+  Tensor& nan_to_num_(double nan = 0, std::optional<double> posinf = {}, std::optional<double> neginf = {});
+  Tensor positive() const;
+  Tensor signbit() const;
+  Tensor isposinf() const;
+  Tensor isneginf() const;
 
   // Reductions: <taper/ops/reduce.h>
   Tensor sum(std::optional<DType> dtype = {}) const;
@@ -397,6 +557,15 @@ class Tensor {
   Tensor all(std::int64_t dim, bool keepdim = false) const;
   Tensor any() const;
   Tensor any(std::int64_t dim, bool keepdim = false) const;
+  Tensor prod(std::optional<DType> dtype = {}) const;
+  Tensor prod(std::int64_t dim, bool keepdim = false, std::optional<DType> dtype = {}) const;
+  Tensor norm(double p = 2) const;
+  Tensor norm(double p, IntSpan dims, bool keepdim = false) const;
+  Tensor logsumexp(IntSpan dims, bool keepdim = false) const;
+  Tensor count_nonzero(IntSpan dims = {}) const;
+  Tensor nansum(IntSpan dims = {}, bool keepdim = false, std::optional<DType> dtype = {}) const;
+  Tensor nanmean(IntSpan dims = {}, bool keepdim = false, std::optional<DType> dtype = {}) const;
+  std::tuple<Tensor, Tensor> aminmax(std::optional<std::int64_t> dim = {}, bool keepdim = false) const;
   Tensor softmax(std::int64_t dim, std::optional<DType> dtype = {}) const;
   Tensor log_softmax(std::int64_t dim, std::optional<DType> dtype = {}) const;
 
@@ -406,9 +575,23 @@ class Tensor {
   Tensor bmm(const Tensor& other) const;
   Tensor mv(const Tensor& vec) const;
   Tensor dot(const Tensor& other) const;
+  Tensor outer(const Tensor& vec2) const;
+  Tensor inner(const Tensor& other) const;
+  Tensor kron(const Tensor& other) const;
+  Tensor addmm(const Tensor& mat1, const Tensor& mat2, Scalar beta = 1, Scalar alpha = 1) const;
+  Tensor& addmm_(const Tensor& mat1, const Tensor& mat2, Scalar beta = 1, Scalar alpha = 1);
+  Tensor baddbmm(const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1) const;
+  Tensor& baddbmm_(const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1);
+  Tensor addbmm(const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1) const;
+  Tensor& addbmm_(const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1);
+  Tensor addmv(const Tensor& mat, const Tensor& vec, Scalar beta = 1, Scalar alpha = 1) const;
+  Tensor& addmv_(const Tensor& mat, const Tensor& vec, Scalar beta = 1, Scalar alpha = 1);
+  Tensor addr(const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1) const;
+  Tensor& addr_(const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1);
 
   // Comparison of whole tensors: <taper/ops/compare.h>
   bool equal(const Tensor& other) const;
+  Tensor isclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
   bool allclose(const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
 
   Tensor& operator+=(const Tensor& o) { return add_(o); }

@@ -54,6 +54,9 @@ bool equal(const Tensor& self, const Tensor& other);
 /// The dtypes must be the same. Throws ValueError if a tolerance is negative.
 bool allclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
 
+/// For each pair of elements whether allclose would take them as close. Throws as allclose.
+Tensor isclose(const Tensor& self, const Tensor& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);
+
 // Elementwise, as PyTorch's: `(a == b).all()` or equal(a, b) asks about whole tensors.
 inline Tensor operator==(const Tensor& a, const Tensor& b) { return eq(a, b); }
 inline Tensor operator==(const Tensor& a, Scalar b) { return eq(a, b); }

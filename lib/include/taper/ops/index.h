@@ -40,6 +40,12 @@ Tensor& scatter_(Tensor& self, std::int64_t dim, const Tensor& index, Scalar val
 /// As scatter, adding instead of replacing.
 Tensor scatter_add(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src);
 Tensor& scatter_add_(Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src);
+/// As scatter, combining the values that meet at an element: reduce is "sum", "prod", "mean", "amax" or "amin". The
+/// element's own value takes part unless include_self is false. Equal extremes share the gradient evenly.
+Tensor scatter_reduce(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src,
+                      std::string_view reduce, bool include_self = true);
+Tensor& scatter_reduce_(Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
+                        bool include_self = true);
 /// gather after broadcasting self and indices against each other, except in dim; without dim, over self in one
 /// dimension.
 Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<std::int64_t> dim = {});
@@ -70,7 +76,11 @@ Tensor& masked_scatter_(Tensor& self, const Tensor& mask, const Tensor& source);
 /// The positions of the elements that are not 0, as rows of an int64 [count, dim] tensor, in row-major order.
 Tensor nonzero(const Tensor& self);
 
+enum class ScatterKind : std::uint8_t { sum, prod, mean, amax, amin };
+
 namespace ops {
+extern StructuredOp<Tensor(Tensor, std::int64_t, Tensor, Tensor, ScatterKind, bool)>
+    scatter_reduce;  // self, dim, index, src, reduce, include_self
 // indices[k] holds positions along dim dims[k] of self; dims ascend. The indices are broadcast against each other to
 // one shape, which takes the place of the dims if those are neighbours, and comes first if not.
 extern StructuredOp<Tensor(Tensor, TensorList, IntSpan)> index;                    // self, indices, dims

@@ -36,6 +36,30 @@ Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta =
 /// As addmm for two batches of matrices.
 Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta = 1, Scalar alpha = 1);
 
+/// beta self + alpha (sum of the products of two batches of matrices).
+Tensor addbmm(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta = 1, Scalar alpha = 1);
+/// beta self + alpha (matrix x vector).
+Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar beta = 1, Scalar alpha = 1);
+/// beta self + alpha outer(vec1, vec2).
+Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1);
+
+/// Sums of products over the last dims of both: a [..., k], b [..., k] -> [a's others, b's others]. mul for 0-dim ones.
+Tensor inner(const Tensor& a, const Tensor& b);
+/// Sums of products over the last `dims` dims of a and the first of b; or over those listed, in pairs.
+Tensor tensordot(const Tensor& a, const Tensor& b, std::int64_t dims = 2);
+Tensor tensordot(const Tensor& a, const Tensor& b, IntSpan dims_a, IntSpan dims_b);
+/// Kronecker's product: each element of a times all of b, in its place. Sizes multiply.
+Tensor kron(const Tensor& a, const Tensor& b);
+/// x1 [..., n], x2 [..., m], weight [out, n, m], bias [out] or undefined -> [..., out]: sums of weight times both.
+Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias = {});
+/// Sums of products over named dims: einsum("ij,jk->ik", {a, b}) is a matrix product.
+///
+/// A letter names a dim of each operand; dims with one letter have one size, or are 1. A letter twice in an operand
+/// takes the diagonal. "..." stands for dims without names, which broadcast. What comes after -> are the dims of the
+/// result; without it, "..." and the letters that occur once, in alphabetical order. Contracts from left to right.
+/// Throws ValueError for an equation that is none, ShapeError for sizes that do not fit.
+Tensor einsum(const std::string& equation, const TensorList& operands);
+
 namespace ops {
 extern StructuredOp<Tensor(Tensor, Tensor)> matmul;
 extern StructuredOp<Tensor(Tensor, Tensor, std::optional<Tensor>)> linear;

@@ -18,6 +18,34 @@ Tensor flipud(const Tensor& self);
 /// the elements in reading order: roll(x, 1).
 Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims = {});
 
+/// Turns the plane of two dims by k quarter turns, from the first dim towards the second.
+Tensor rot90(const Tensor& self, std::int64_t k = 1, IntSpan dims = {0, 1});
+/// Each entry of dim `repeats` times in a row, or repeats[i] times entry i; without dim, of all elements.
+Tensor repeat_interleave(const Tensor& self, std::int64_t repeats, std::optional<std::int64_t> dim = {});
+Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, std::optional<std::int64_t> dim = {});
+
+// ---- A part replaced: copies, where the views of the same names would be written through ----
+
+/// self with entry `index` of dim replaced by src, of exactly its shape.
+Tensor select_scatter(const Tensor& self, const Tensor& src, std::int64_t dim, std::int64_t index);
+Tensor slice_scatter(const Tensor& self, const Tensor& src, std::int64_t dim = 0,
+                     std::optional<std::int64_t> start = {}, std::optional<std::int64_t> end = {},
+                     std::int64_t step = 1);
+Tensor diagonal_scatter(const Tensor& self, const Tensor& src, std::int64_t offset = 0, std::int64_t dim1 = 0,
+                        std::int64_t dim2 = 1);
+
+// ---- Several at once ----
+
+/// All tensors in the shape they broadcast to, as views.
+TensorList broadcast_tensors(const TensorList& tensors);
+/// Vectors (or 0-dim tensors) as coordinates of a grid: entry i of tensor k varies along dim k, all others repeat it.
+/// indexing is "ij", or "xy", which swaps the first two dims. Views.
+TensorList meshgrid(const TensorList& tensors, std::string_view indexing = "ij");
+/// All combinations of one element from each vector, as rows; one vector is itself.
+Tensor cartesian_prod(const TensorList& tensors);
+/// The matrices along the diagonal of a matrix of zeros; vectors count as rows.
+Tensor block_diag(const TensorList& tensors);
+
 namespace ops {
 extern StructuredOp<Tensor(Tensor, IntSpan)> flip;
 }  // namespace ops

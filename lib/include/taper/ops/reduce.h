@@ -76,6 +76,12 @@ Tensor norm(const Tensor& x, double p, IntSpan dims, bool keepdim = false);
 /// log(sum(exp(x))), computed without overflow. x must be floating. Differentiable.
 Tensor logsumexp(const Tensor& x, IntSpan dims, bool keepdim = false);
 
+/// The sum and the mean of the elements that are not NaN. nanmean needs a floating dtype and gives NaN for none.
+Tensor nansum(const Tensor& x, IntSpan dims = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor nanmean(const Tensor& x, IntSpan dims = {}, bool keepdim = false, std::optional<DType> dtype = {});
+/// amin and amax, over one dimension or all.
+std::tuple<Tensor, Tensor> aminmax(const Tensor& x, std::optional<std::int64_t> dim = {}, bool keepdim = false);
+
 namespace ops {
 
 /// Dimensions of one tensor as bits: bit d stands for dimension d.
