@@ -183,6 +183,37 @@ Tensor linspace(Scalar start, Scalar end, std::int64_t steps, const TensorOption
   });
 }
 
+Tensor logspace(Scalar start, Scalar end, std::int64_t steps, double base, const TensorOptions& o) {
+  check<ValueError>(steps >= 0, "logspace: steps must not be negative, got ", steps);
+  const DType dtype = dtype_or(o, float32);
+  check<DTypeError>(dtype != DType::bool_, "logspace: is not defined for bool");
+  return computed("logspace", {steps}, dtype, o, [&](Tensor& t) {
+    dispatch_all(dtype, [&]<class T>(Type<T>) {
+      T* p = static_cast<T*>(t.impl()->data());
+      const double a = start.to<double>(), b = end.to<double>();
+      const double step = steps > 1 ? (b - a) / double(steps - 1) : 0;
+      for (std::int64_t i = 0; i < steps; ++i) {
+        const double exponent =
+            i < (steps + 1) / 2 || steps == 1 ? a + step * double(i) : b - step * double(steps - 1 - i);
+        p[i] = T(std::pow(base, exponent));
+      }
+    });
+  });
+}
+
+Tensor Tensor::new_empty(IntSpan sizes, std::optional<DType> d) const {
+  return empty(sizes, d.value_or(dtype()), device());
+}
+Tensor Tensor::new_zeros(IntSpan sizes, std::optional<DType> d) const {
+  return zeros(sizes, d.value_or(dtype()), device());
+}
+Tensor Tensor::new_ones(IntSpan sizes, std::optional<DType> d) const {
+  return ones(sizes, d.value_or(dtype()), device());
+}
+Tensor Tensor::new_full(IntSpan sizes, Scalar value, std::optional<DType> d) const {
+  return full(sizes, value, d.value_or(dtype()), device());
+}
+
 Tensor eye(std::int64_t n, std::optional<std::int64_t> m, const TensorOptions& o) {
   const std::int64_t columns = m.value_or(n);
   check<ValueError>(n >= 0 && columns >= 0, "eye: sizes must not be negative, got ", n, " and ", columns);

@@ -1,6 +1,9 @@
+#include <taper/factory.h>
 #include <taper/operator.h>
 #include <taper/ops/dropout.h>
 #include <taper/ops/pointwise.h>
+
+#include <cmath>
 
 #include "elementwise.h"
 
@@ -46,6 +49,16 @@ Tensor& dropout_(Tensor& x, double p, bool training, Generator& generator) {
   if (training) return ops::dropout.inplace(x, x, p, generator.next());
   check_arguments("dropout_", x, p);
   return x;
+}
+
+Tensor alpha_dropout(const Tensor& x, double p, bool training, Generator& generator) {
+  check_arguments("alpha_dropout", x, p);
+  if (!training || p == 0) return x;
+  if (p == 1) return x.mul(0);
+  constexpr double lowest = -1.7580993408473766;  // -scale * alpha of selu
+  const double a = 1 / std::sqrt((1 - p) * (1 + p * lowest * lowest)), b = -a * lowest * p;
+  const Tensor kept = dropout(ones(x.sizes(), x.options()), p, true, generator).ne(0);
+  return where(kept, x, full(IntSpan{}, lowest, x.dtype(), x.device())).mul(a).add(b);
 }
 
 Tensor dropout1d(const Tensor& x, double p, bool training, Generator& generator) {

@@ -84,7 +84,7 @@ TEST_CASE("xlogy is 0 where its first operand is, also in its gradient, and NaN 
   CHECK(values(y)[2] == 0);
   CHECK(std::isnan(values(y)[3]));
   y.narrow(0, 0, 3).sum().backward();
-  CHECK(values(a.grad()) == Values{0, 0, 0, 0});
+  CHECK(values(a.grad().narrow(0, 0, 3)) == Values{0, 0, 0});
   CHECK(values(xlogy(2, tensor({1.}, float64))) == Values{0});
 }
 

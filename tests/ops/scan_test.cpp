@@ -27,7 +27,7 @@ TEST_CASE("running sums and products along either dim, of any layout, whole numb
   CHECK(values(x.t().cumsum(0)) == Values{1, 4, 3, 9, 6, 15});
   CHECK(values(x.cumprod(1)) == Values{1, 2, 6, 4, 20, 120});
   CHECK(x.cumsum(0).dtype() == int64);
-  CHECK(tensor({true, true}).cumsum(0).item<std::int64_t>() == 2);
+  CHECK(values(tensor({true, true}).cumsum(0)) == Values{1, 2});
   CHECK(x.cumsum(0, float32).dtype() == float32);
   CHECK(x.cumsum(0, int32).dtype() == int32);
   CHECK(tensor(3.).cumsum(0).dim() == 0);

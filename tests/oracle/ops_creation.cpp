@@ -26,6 +26,12 @@ void add_creation(OpTable& t) {
   t.add("linspace", [](const Args& a) {
     return taper::linspace(a.number("start"), a.number("end"), a.integer("steps"), options(a));
   });
+  t.add("logspace", [](const Args& a) {
+    return taper::logspace(a.number("start"), a.number("end"), a.integer("steps"), a.real("base", 10), options(a));
+  });
+  t.add("new_zeros", [](const Args& a) { return a.tensor("input").new_zeros(a.ints("size"), a.dtype()); });
+  t.add("new_full",
+        [](const Args& a) { return a.tensor("input").new_full(a.ints("size"), a.number("fill_value"), a.dtype()); });
   t.add("full", [](const Args& a) { return taper::full(a.ints("size"), a.number("fill_value"), options(a)); });
   t.add("zeros", [](const Args& a) { return taper::zeros(a.ints("size"), options(a)); });
   t.add("ones", [](const Args& a) { return taper::ones(a.ints("size"), options(a)); });

@@ -1,5 +1,8 @@
+#include <taper/ops/attention.h>
+#include <taper/ops/distance.h>
 #include <taper/ops/dropout.h>
 #include <taper/ops/embedding.h>
+#include <taper/ops/resample.h>
 
 #include "op_table.h"
 
@@ -40,6 +43,24 @@ Tensor embedding_bag(const Args& a) {
                               a.optional_tensor("per_sample_weights"));
 }
 
+Tensor interpolate(const Args& a) {
+  const std::string mode = a.text("mode", "nearest");
+  taper::InterpolateOptions options;
+  if (a.has("size")) options.size = a.ints_n("size", std::size_t(a.tensor("input").dim() - 2), 0);
+  if (a.has("scale_factor") && a.is_list("scale_factor"))
+    for (const Value& v : a.value("scale_factor").get<List>()) {
+      if (v.is<None>()) a.unsupported("None in a list");
+      options.scale_factor.push_back(v.is<double>() ? v.get<double>() : double(v.get<std::int64_t>()));
+    }
+  else if (a.has("scale_factor"))
+    options.scale_factor.push_back(a.real("scale_factor"));
+  options.mode = mode;
+  if (a.has("align_corners")) options.align_corners = a.flag("align_corners", false);
+  if (a.has("recompute_scale_factor")) options.recompute_scale_factor = a.flag("recompute_scale_factor", false);
+  options.antialias = a.flag("antialias", false);
+  return taper::interpolate(a.tensor("input"), options);
+}
+
 }  // namespace
 
 void add_neural(OpTable& t) {
@@ -49,6 +70,41 @@ void add_neural(OpTable& t) {
   dropout(t, "dropout3d", [](const Tensor& x, double p, bool training) { return taper::dropout3d(x, p, training); });
   t.add("embedding", embedding);
   t.add("embedding_bag", embedding_bag);
+  dropout(t, "alpha_dropout",
+          [](const Tensor& x, double p, bool training) { return taper::alpha_dropout(x, p, training); });
+  t.add("interpolate", interpolate);
+  t.add("pixel_shuffle",
+        [](const Args& a) { return taper::pixel_shuffle(a.tensor("input"), a.integer("upscale_factor")); });
+  t.add("pixel_unshuffle",
+        [](const Args& a) { return taper::pixel_unshuffle(a.tensor("input"), a.integer("downscale_factor")); });
+  t.add("grid_sample", [](const Args& a) {
+    return taper::grid_sample(a.tensor("input"), a.tensor("grid"), a.text("mode", "bilinear"),
+                              a.text("padding_mode", "zeros"), a.flag("align_corners", false));
+  });
+  t.add("affine_grid", [](const Args& a) {
+    return taper::affine_grid(a.tensor("theta"), a.ints("size"), a.flag("align_corners", false));
+  });
+  t.add("scaled_dot_product_attention", [](const Args& a) {
+    return taper::scaled_dot_product_attention(a.tensor("query"), a.tensor("key"), a.tensor("value"),
+                                               a.optional_tensor("attn_mask"), a.real("dropout_p", 0),
+                                               a.flag("is_causal", false));
+  });
+
+  t.add("normalize", [](const Args& a) {
+    return taper::normalize(a.tensor("input"), a.real("p", 2), a.integer("dim", 1), a.real("eps", 1e-12));
+  });
+  t.add("renorm",
+        [](const Args& a) { return a.tensor("input").renorm(a.real("p"), a.integer("dim"), a.real("maxnorm")); });
+  t.add("renorm_",
+        [](const Args& a) { return a.tensor("input").renorm_(a.real("p"), a.integer("dim"), a.real("maxnorm")); });
+  t.add("cosine_similarity", [](const Args& a) {
+    return taper::cosine_similarity(a.tensor("x1"), a.tensor("x2"), a.integer("dim", 1), a.real("eps", 1e-8));
+  });
+  t.add("pairwise_distance", [](const Args& a) {
+    return taper::pairwise_distance(a.tensor("x1"), a.tensor("x2"), a.real("p", 2), a.real("eps", 1e-6),
+                                    a.flag("keepdim", false));
+  });
+  t.add("cdist", [](const Args& a) { return taper::cdist(a.tensor("x1"), a.tensor("x2"), a.real("p", 2)); });
 }
 
 }  // namespace oracle

@@ -1,5 +1,6 @@
 #include <taper/ops/diagonals.h>
 #include <taper/ops/join.h>
+#include <taper/ops/pad.h>
 #include <taper/ops/rearrange.h>
 
 #include "op_table.h"
@@ -67,6 +68,11 @@ void add_shapes(OpTable& t) {
   });
   t.add("diagflat", [](const Args& a) { return a.tensor("input").diagflat(a.integer("offset", 0)); });
   t.unary("trace", [](const Tensor& x) { return x.trace(); });
+  t.add("pad", [](const Args& a) {
+    const bool filled = a.has("value");
+    return taper::pad(a.tensor("input"), a.ints("pad"), a.text("mode", "constant"),
+                      filled ? std::optional<Scalar>(a.number("value")) : std::nullopt);
+  });
 }
 
 }  // namespace oracle

@@ -32,7 +32,7 @@ bool is_broadcast_loss(const Json& record) {
 
 /// The reference's addbmm_ gives the tensor it writes to another shape where that broadcasts.
 bool changes_shape(const Json& record) {
-  return record.at("out").size() == 1 && record.at("out")[0].is_object() &&
+  return record.at("op") == "addbmm" && record.at("out").size() == 1 && record.at("out")[0].is_object() &&
          record.at("out")[0].at("shape") != record.at("args").at("input").at("shape");
 }
 

@@ -19,6 +19,11 @@ Tensor dropout1d(const Tensor& x, double p = 0.5, bool training = true, Generato
 Tensor dropout2d(const Tensor& x, double p = 0.5, bool training = true, Generator& generator = default_generator());
 Tensor dropout3d(const Tensor& x, double p = 0.5, bool training = true, Generator& generator = default_generator());
 
+/// As dropout, but what is dropped becomes the value that scaled exponential linear units tend to, and the result is
+/// scaled and shifted so that mean 0 and variance 1 stay. Klambauer, Unterthiner, Mayr, Hochreiter 2017,
+/// "Self-Normalizing Neural Networks", section 3.
+Tensor alpha_dropout(const Tensor& x, double p = 0.5, bool training = true, Generator& generator = default_generator());
+
 namespace ops {
 extern StructuredOp<Tensor(Tensor, double, RandomStream)> dropout;
 }

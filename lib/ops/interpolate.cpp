@@ -1,0 +1,218 @@
+#include <taper/factory.h>
+#include <taper/ops/index.h>
+#include <taper/ops/matmul.h>
+#include <taper/ops/pointwise.h>
+#include <taper/ops/resample.h>
+#include <taper/ops/view.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace taper {
+namespace {
+
+/// How one dim is resampled: result entry i is at ratio * i, or for samples that have a width, at their centres.
+struct Axis {
+  std::int64_t in, out;
+  double ratio;
+  bool align;
+  double centre(std::int64_t i) const { return align ? ratio * double(i) : ratio * (double(i) + 0.5) - 0.5; }
+};
+
+/// Result entry i is the sum of weight[k][i] times entry place[k][i].
+struct Taps {
+  std::vector<std::vector<std::int64_t>> place;
+  std::vector<std::vector<double>> weight;
+  explicit Taps(std::size_t n) : place(n), weight(n) {}
+  void add(std::size_t k, std::int64_t from, double w) {
+    place[k].push_back(from);
+    weight[k].push_back(w);
+  }
+};
+
+Taps nearest(const Axis& a, bool exact) {
+  Taps taps(1);
+  // In float, as the places of PyTorch are.
+  const float ratio = float(a.ratio);
+  for (std::int64_t i = 0; i < a.out; ++i) {
+    const float at = std::floor((float(i) + (exact ? 0.5f : 0.f)) * ratio);
+    taps.add(0, std::min(std::int64_t(at), a.in - 1), 1);
+  }
+  return taps;
+}
+Taps linear(const Axis& a) {
+  Taps taps(2);
+  for (std::int64_t i = 0; i < a.out; ++i) {
+    const double at = std::max(a.centre(i), 0.);
+    const std::int64_t low = std::min(std::int64_t(at), a.in - 1), high = std::min(low + 1, a.in - 1);
+    const double share = std::clamp(at - double(low), 0., 1.);
+    taps.add(0, low, 1 - share);
+    taps.add(1, high, share);
+  }
+  return taps;
+}
+/// Keys 1981: the cubic convolution kernel.
+double cubic(double x, double a) {
+  x = std::fabs(x);
+  if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  if (x < 2) return (((x - 5) * x + 8) * x - 4) * a;
+  return 0;
+}
+Taps bicubic(const Axis& a) {
+  Taps taps(4);
+  for (std::int64_t i = 0; i < a.out; ++i) {
+    const double at = a.centre(i), low = std::floor(at);
+    for (int k = 0; k < 4; ++k) {
+      const std::int64_t from = std::clamp<std::int64_t>(std::int64_t(low) - 1 + k, 0, a.in - 1);
+      taps.add(std::size_t(k), from, cubic(at - (low - 1 + k), -0.75));
+    }
+  }
+  return taps;
+}
+
+/// x with dim d resampled.
+Tensor along(const Tensor& x, std::int64_t d, const Taps& taps) {
+  Tensor sum;
+  IntVec shape(std::size_t(x.dim()), 1);
+  shape[std::size_t(d)] = std::int64_t(taps.place[0].size());
+  for (std::size_t k = 0; k < taps.place.size(); ++k) {
+    Tensor part = index_select(x, d, from_vector(std::vector<std::int64_t>(taps.place[k])).to(x.device()));
+    if (taps.place.size() > 1)
+      part = part.mul(from_vector(std::vector<double>(taps.weight[k])).to(x.device(), x.dtype()).view(shape));
+    sum = k == 0 ? part : sum.add(part);
+  }
+  return sum;
+}
+/// x with dim d multiplied by weights [out, in].
+Tensor along(const Tensor& x, std::int64_t d, std::vector<double>&& weights, const Axis& a) {
+  const Tensor w = from_vector(std::move(weights), IntVec{a.out, a.in}).to(x.device(), x.dtype());
+  return matmul(x.transpose(d, -1), w.t()).transpose(d, -1);
+}
+
+/// Averages over the parts that the dim is cut into.
+std::vector<double> area(const Axis& a) {
+  std::vector<double> w(std::size_t(a.out * a.in), 0);
+  for (std::int64_t i = 0; i < a.out; ++i) {
+    const std::int64_t begin = i * a.in / a.out, end = ((i + 1) * a.in + a.out - 1) / a.out;
+    for (std::int64_t j = begin; j < end; ++j) w[std::size_t(i * a.in + j)] = 1 / double(end - begin);
+  }
+  return w;
+}
+/// The kernel made as wide as what a sample of the result covers.
+std::vector<double> antialiased(const Axis& a, bool is_cubic) {
+  std::vector<double> w(std::size_t(a.out * a.in), 0);
+  const double width = std::max(a.ratio, 1.), support = (is_cubic ? 2 : 1) * width;
+  for (std::int64_t i = 0; i < a.out; ++i) {
+    const double centre = a.ratio * (double(i) + 0.5);
+    const std::int64_t begin = std::max<std::int64_t>(std::int64_t(centre - support + 0.5), 0);
+    const std::int64_t end = std::min(std::int64_t(centre + support + 0.5), a.in);
+    double sum = 0;
+    for (std::int64_t j = begin; j < end; ++j) {
+      const double x = (double(j) - centre + 0.5) / width;
+      const double v = is_cubic ? cubic(x, -0.5) : std::max(1 - std::fabs(x), 0.);
+      w[std::size_t(i * a.in + j)] = v;
+      sum += v;
+    }
+    for (std::int64_t j = begin; j < end && sum != 0; ++j) w[std::size_t(i * a.in + j)] /= sum;
+  }
+  return w;
+}
+
+std::int64_t dims_of_mode(std::string_view mode) {
+  return mode == "linear" ? 1 : mode == "bilinear" || mode == "bicubic" ? 2 : mode == "trilinear" ? 3 : 0;
+}
+
+std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& o) {
+  const std::int64_t spatial = x.dim() - 2, fixed = dims_of_mode(o.mode);
+  const bool known = fixed != 0 || o.mode == "nearest" || o.mode == "nearest-exact" || o.mode == "area";
+  check<ValueError>(known, "interpolate: mode is '", o.mode,
+                    "', expected nearest, nearest-exact, linear, bilinear, trilinear, bicubic or area");
+  check<ShapeError>(spatial >= 1 && spatial <= 3 && (fixed == 0 || fixed == spatial), "interpolate: mode ", o.mode,
+                    " does not work on x ", x.sizes(), "; x is [n, c, ...] with ", fixed ? fixed : 1,
+                    fixed ? " more" : " to 3 more");
+  check<DTypeError>(x.is_floating_point(), "interpolate: needs a floating dtype, got x ", x.spec(),
+                    "; convert with x.to(taper::float32) first");
+  check<ValueError>(o.size.empty() != o.scale_factor.empty(), "interpolate: give either size or scale_factor");
+  check<ValueError>(!o.align_corners || fixed != 0, "interpolate: align_corners has no meaning for mode ", o.mode);
+  check<ValueError>(!o.antialias || fixed == 2, "interpolate: antialias is for bilinear and bicubic, not for ", o.mode);
+  check<ValueError>(!o.recompute_scale_factor || o.size.empty(),
+                    "interpolate: recompute_scale_factor goes with scale_factor, not with size");
+  const std::size_t n = std::size_t(spatial);
+  check<ShapeError>(o.size.empty() || o.size.size() == n, "interpolate: size ", o.size, " must have ", n,
+                    " entries for x ", x.sizes());
+  check<ShapeError>(o.scale_factor.size() <= 1 || o.scale_factor.size() == n, "interpolate: scale_factor has ",
+                    o.scale_factor.size(), " entries, expected 1 or ", n, " for x ", x.sizes());
+  std::vector<Axis> axes;
+  const bool align = o.align_corners.value_or(false);
+  for (std::size_t k = 0; k < n; ++k) {
+    Axis a{x.size(std::int64_t(k) + 2), 0, 0, align};
+    const double scale = o.size.empty() ? o.scale_factor[o.scale_factor.size() == 1 ? 0 : k] : 0;
+    a.out = o.size.empty() ? std::int64_t(std::floor(double(a.in) * scale)) : o.size[k];
+    check<ShapeError>(a.in > 0 && a.out > 0, "interpolate: sizes must be above 0, got ", a.in, " in and ", a.out,
+                      " out in dim ", k + 2);
+    if (align)
+      a.ratio = a.out > 1 ? double(a.in - 1) / double(a.out - 1) : 0;
+    else
+      a.ratio = o.size.empty() && !o.recompute_scale_factor ? 1 / scale : double(a.in) / double(a.out);
+    axes.push_back(a);
+  }
+  return axes;
+}
+
+}  // namespace
+
+Tensor interpolate(const Tensor& x, const InterpolateOptions& o) {
+  const std::vector<Axis> axes = axes_of(x, o);
+  Tensor out = x;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const Axis& a = axes[k];
+    const std::int64_t d = std::int64_t(k) + 2;
+    if (o.mode == "area")
+      out = along(out, d, area(a), a);
+    else if (o.antialias)
+      out = along(out, d, antialiased(a, o.mode == "bicubic"), a);
+    else if (o.mode == "nearest" || o.mode == "nearest-exact")
+      out = along(out, d, nearest(a, o.mode == "nearest-exact"));
+    else
+      out = along(out, d, o.mode == "bicubic" ? bicubic(a) : linear(a));
+  }
+  return out;
+}
+
+Tensor pixel_shuffle(const Tensor& x, std::int64_t r) {
+  check<ValueError>(r > 0, "pixel_shuffle: upscale_factor is ", r, ", expected 1 or more");
+  check<ShapeError>(x.dim() >= 3 && x.size(-3) % (r * r) == 0, "pixel_shuffle: needs x [..., c * ", r * r,
+                    ", h, w], got ", x);
+  const std::int64_t c = x.size(-3) / (r * r), h = x.size(-2), w = x.size(-1);
+  const IntVec lead(x.sizes().begin(), x.sizes().end() - 3);
+  const auto shaped = [&](std::initializer_list<std::int64_t> last) {
+    IntVec s = lead;
+    s.insert(s.end(), last);
+    return s;
+  };
+  IntVec order;
+  const std::int64_t n = std::int64_t(lead.size());
+  for (std::int64_t d = 0; d < n; ++d) order.push_back(d);
+  order.insert(order.end(), {n, n + 3, n + 1, n + 4, n + 2});
+  return x.reshape(shaped({c, r, r, h, w})).permute(order).reshape(shaped({c, h * r, w * r}));
+}
+
+Tensor pixel_unshuffle(const Tensor& x, std::int64_t r) {
+  check<ValueError>(r > 0, "pixel_unshuffle: downscale_factor is ", r, ", expected 1 or more");
+  check<ShapeError>(x.dim() >= 3 && x.size(-2) % r == 0 && x.size(-1) % r == 0,
+                    "pixel_unshuffle: needs x [..., c, h * ", r, ", w * ", r, "], got ", x);
+  const std::int64_t c = x.size(-3), h = x.size(-2) / r, w = x.size(-1) / r;
+  const IntVec lead(x.sizes().begin(), x.sizes().end() - 3);
+  const auto shaped = [&](std::initializer_list<std::int64_t> last) {
+    IntVec s = lead;
+    s.insert(s.end(), last);
+    return s;
+  };
+  IntVec order;
+  const std::int64_t n = std::int64_t(lead.size());
+  for (std::int64_t d = 0; d < n; ++d) order.push_back(d);
+  order.insert(order.end(), {n, n + 2, n + 4, n + 1, n + 3});
+  return x.reshape(shaped({c, h, r, w, r})).permute(order).reshape(shaped({c * r * r, h, w}));
+}
+
+}  // namespace taper
