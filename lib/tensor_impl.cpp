@@ -76,6 +76,8 @@ void TensorImpl::count_write(const char* writer) noexcept {
 }
 
 IntrusivePtr<TensorImpl> TensorImpl::shallow_copy_and_detach(bool allow_change) const {
+  check(typeid(*this) == typeid(TensorImpl), "detach: this kind of tensor (", typeid(*this).name(),
+        ") does not override shallow_copy_and_detach(), and a copy without its state would be wrong");
   auto copy = make_intrusive<TensorImpl>(storage_, dtype_, geometry_, offset_);
   copy->view_path_ = view_path_;
   if (extra_meta_) copy->extra_meta_ = std::make_unique<ExtraMeta>(*extra_meta_);

@@ -95,6 +95,21 @@ TEST_CASE("a subclass of the impl keeps its state and works in operations", "[S1
   CHECK(LabelledImpl::alive == 0);
 }
 
+TEST_CASE("a subclass of the impl that forgets to override the copies is refused when it is copied, not sliced",
+          "[S144]") {
+  struct Careless final : TensorImpl {
+    using TensorImpl::TensorImpl;
+    int state = 7;
+  };
+  const Tensor plain = tensor({1.0, 2.0});
+  // make_tensor() would not compile; see careless_subclass.cpp.
+  const Tensor t(make_intrusive<Careless>(plain.storage(), plain.dtype(), plain.impl()->geometry()));
+  CHECK(contains(message_of<Error>([&] { (void)t.detach(); }), "does not override shallow_copy_and_detach()"));
+  const Tensor w = ones({2}, {.requires_grad = true});
+  CHECK_THROWS_AS(w * t, Error);  // which would keep it
+  CHECK(contains(message_of<Error>([&] { Tensor(plain.clone()).set_data(t); }), "kinds"));
+}
+
 TEST_CASE("an out-of-tree backend brings memory and kernels of its own", "[S146]") {
   OutsideMemory memory;
   set_allocator(DeviceType::Extension, &memory);
