@@ -111,8 +111,10 @@ std::vector<std::string> lines_about(const Graph& graph, std::size_t i, const Na
     const Tensor leaf = sink->leaf();
     return {fmt::format("{} {}", i, leaf.defined() ? leaf_name(leaf, names) : "leaf, gone"), spec_text(node.output(0))};
   }
-  std::vector<std::string> lines{fmt::format("{} {}", i, node.name())};
+  // A write through a view makes a new value of the whole base; the writer itself knows the view only.
+  std::vector<std::string> lines{fmt::format("{} {}{}", i, node.name(), node.wrapped() ? " into a view" : "")};
   for (std::size_t k = 0; k < node.num_outputs(); ++k) lines.push_back(spec_text(node.output(k)));
+  if (const Node* writer = node.wrapped()) lines.push_back("wrote " + spec_text(writer->output(0)));
   for (const Kept& k : kept_by(node))
     lines.push_back(fmt::format("{} {} {} {}", k.packed ? "packed" : "saved", k.what, spec_text(k.spec),
                                 k.unknown ? "in a form of its own" : readable_bytes(k.bytes())));

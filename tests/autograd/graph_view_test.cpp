@@ -74,12 +74,12 @@ TEST_CASE("to_dot shows operators in backward order, shapes and what is saved") 
         "}\n");
 }
 
-TEST_CASE("a write through a view shows what the writer saved") {
+TEST_CASE("a write through a view shows that it is one, the view, and what the writer saved") {
   Tensor x = leaf({1, 2, 3, 4}), w = leaf({5, 6});
   Tensor y = x * 1;
   y.slice(0, 0, 2).mul_(w);
   const std::string dot = to_dot(y.sum());
-  CHECK(contains(dot, "1 mul\\nfloat64[4]\\nsaved self float64[2]"));
+  CHECK(contains(dot, "1 mul into a view\\nfloat64[4]\\nwrote float64[2]\\nsaved self float64[2]"));
 }
 
 TEST_CASE("what hooks packed is shown with the size of what they keep, if they keep tensors") {
