@@ -118,6 +118,8 @@ void rebase_history(const Tensor& self, const IntrusivePtr<Node>& node, std::siz
   }
   const Tensor base(base_impl);
   node->add_output(self.spec());
+  // The base forgets its older history, which lives on behind the new: the wrapper has an edge to it, for the gradient
+  // of what the write left alone.
   set_history(base, make_intrusive<WriteThroughView>(base, self, node, written));
   keep_retaining(base);
   self.grad_fn();  // the view's own history is rebuilt from the base's new one

@@ -20,6 +20,8 @@ WriteThroughView::WriteThroughView(const Tensor& base, const Tensor& view, Intru
                                    std::size_t written)
     : place_(placement(base, view)), writer_(std::move(writer)), written_(written) {
   set_name(writer_->name());
+  // The writer keeps its own edge to what the view was before, though no gradient goes there any more: by that edge its
+  // rule knows that the gradient of the overwritten value is wanted (wants()), which here goes on to the base.
   for (std::size_t i = 0; i < writer_->edges().size(); ++i)
     add_edge(i == written_ ? gradient_edge(base) : writer_->edges()[i]);  // the base as it was before the write
 }
