@@ -4,6 +4,8 @@
 #include <taper/autograd/autograd_meta.h>
 #include <taper/autograd/hooks.h>
 
+#include <algorithm>
+
 #include "accumulate_grad.h"
 #include "packed_tensor.h"
 #include "watch.h"
@@ -127,6 +129,11 @@ void References::look_into_hooks(std::size_t at) {
 
 bool References::is_saved_alias(const Thing& t) const {
   return t.kind == Kind::tensor && !t.in.empty() && links[t.in[0]].by == By::saved;
+}
+
+bool References::is_held(const Thing& t) const {
+  return t.unexplained > 0 || !t.claims.empty() ||
+         std::any_of(t.in.begin(), t.in.end(), [this](std::size_t l) { return links[l].by != By::base; });
 }
 
 std::string References::describe(const Thing& t) const {

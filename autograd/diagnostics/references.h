@@ -60,7 +60,10 @@ class References {
   std::vector<Link> links;
   std::int64_t closed_hooks = 0;  // of which nothing can be told
 
+  /// Whether it is only what an operation keeps in place of the tensor it saved.
   bool is_saved_alias(const Thing& t) const;
+  /// Whether more holds it than being the base of a view.
+  bool is_held(const Thing& t) const;
   /// What the program calls a tensor, if an owner has a name for it, else what it is; the name of a node's operator.
   std::string describe(const Thing& t) const;
   /// "train.cpp:41"; looking it up takes a while.

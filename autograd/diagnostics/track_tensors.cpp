@@ -87,11 +87,6 @@ struct Block {
   std::int64_t largest_shown = 0;  // by somebody who is held himself
 };
 
-bool is_held(const References& refs, const References::Thing& t) {
-  if (t.unexplained > 0 || !t.claims.empty()) return true;
-  return std::any_of(t.in.begin(), t.in.end(), [&](std::size_t l) { return refs.links[l].by != References::By::base; });
-}
-
 TensorSummary summary_of(const References& refs, const References::Thing& t, const Block& block) {
   const TensorImpl& impl = t.tensor();
   TensorSummary row;
@@ -103,7 +98,7 @@ TensorSummary summary_of(const References& refs, const References::Thing& t, con
   row.memory_bytes = std::int64_t(impl.storage()->bytes());
   row.requires_grad = Tensor(IntrusivePtr<TensorImpl>(const_cast<TensorImpl*>(&impl))).requires_grad();
   row.is_view = bool(impl.base());
-  if (is_held(refs, t) && row.bytes == block.largest_shown) {
+  if (refs.is_held(t) && row.bytes == block.largest_shown) {
     const double times = double(row.memory_bytes) / double(std::max<std::int64_t>(row.bytes, 1));
     row.keeps = times > 1 ? times : 0;
   }
@@ -128,7 +123,7 @@ std::vector<TensorSummary> tensor_summary(const Owners& owners) {
   for (const References::Thing& t : refs.things) {
     if (t.kind != References::Kind::tensor) continue;
     Block& block = blocks[t.tensor().storage().get()];
-    if (is_held(refs, t)) block.largest_shown = std::max(block.largest_shown, bytes_of(t.tensor()));
+    if (refs.is_held(t)) block.largest_shown = std::max(block.largest_shown, bytes_of(t.tensor()));
     block.has_tensor |= !refs.is_saved_alias(t);
   }
   std::vector<TensorSummary> rows;

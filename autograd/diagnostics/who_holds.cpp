@@ -32,16 +32,13 @@ class HolderList {
   void add_holders_of(const References::Thing& t) {
     const bool is_subject = &t.tensor() == subject_;
     const std::string prefix = is_subject || refs_.is_saved_alias(t) ? "" : what_it_is(t.tensor()) + ": ";
-    const bool is_held =
-        t.unexplained > 0 || !t.claims.empty() ||
-        std::any_of(t.in.begin(), t.in.end(), [&](std::size_t l) { return refs_.links[l].by != References::By::base; });
     for (const References::Claim& c : t.claims) add(kind_of(c.as), prefix + c.name, 1);
     for (const std::size_t l : t.in) add_link(refs_.links[l], prefix);
     if (is_subject)
       add(Kind::handle, "variables, containers or captures of the program", t.unexplained);
     else
       add(Kind::view, what_it_is(t.tensor()) + rest_of_view(t), t.unexplained);
-    if (is_held)
+    if (refs_.is_held(t))
       out_.largest_shown =
           std::max(out_.largest_shown, t.tensor().numel() * std::int64_t(itemsize(t.tensor().dtype())));
   }
