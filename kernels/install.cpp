@@ -31,6 +31,7 @@ void install_scan();
 void install_sort();
 void install_triangles();
 void install_embedding();
+void install_loss_elementwise();
 }  // namespace cpu_kernels
 
 void install_kernels() {
@@ -62,6 +63,7 @@ void install_kernels() {
   cpu_kernels::install_sort();
   cpu_kernels::install_triangles();
   cpu_kernels::install_embedding();
+  cpu_kernels::install_loss_elementwise();
 }
 
 }  // namespace taper

@@ -1,5 +1,7 @@
 #include <taper/autograd/record.h>
 #include <taper/ops/loss.h>
+#include <taper/ops/loss_elementwise.h>
+#include <taper/ops/math.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/softmax.h>
 
@@ -78,9 +80,41 @@ struct MseLossBackward final : Node {  // d (x - t)^2 = 2 (x - t) (dx - dt)
   }
 };
 
+struct BinaryCrossEntropyBackward final : Node {
+  Saved input{this, "input"}, target{this, "target"};
+  void save(const Tensor& x, const Tensor& t) { input = x, target = t; }
+  Gradients apply(Gradients g) override {
+    const Tensor x = input;
+    Gradients in(2);
+    if (wants(0)) in[0] = ops::binary_cross_entropy_grad(g[0], x, target);
+    if (wants(1)) in[1] = g[0] * (clamp_min(log1p(neg(x)), -100) - clamp_min(log(x), -100));
+    return in;
+  }
+};
+/// (x - t) / q with q = x (1 - x), whose slope is (x^2 - 2 x t + t) / q^2; here q is bounded by a sum, as in PyTorch.
+struct BinaryCrossEntropyGradBackward final : Node {
+  Saved g_in{this, "grad"}, input{this, "input"}, target{this, "target"};
+  void save(const Tensor& g, const Tensor& x, const Tensor& t) {
+    if (wants(1) || wants(2)) g_in = g;
+    input = x, target = t;
+  }
+  Gradients apply(Gradients g) override {
+    const Tensor x = input, t = target;
+    Gradients in(3);
+    if (wants(0)) in[0] = ops::binary_cross_entropy_grad(g[0], x, t);
+    if (!wants(1) && !wants(2)) return in;
+    const Tensor by_grad = g[0] * g_in.get(), spread = x * (1 - x);
+    if (wants(1)) in[1] = by_grad * ((x * x - x * t * 2 + t) / square(spread + 1e-12));
+    if (wants(2)) in[2] = neg(by_grad) / clamp_min(spread, 1e-12);
+    return in;
+  }
+};
+
 }  // namespace
 
 void install_loss_rules() {
+  differentiate<BinaryCrossEntropyBackward, ops::binary_cross_entropy>();
+  differentiate<BinaryCrossEntropyGradBackward, ops::binary_cross_entropy_grad>();
   ops::cross_entropy.set_record(record_cross_entropy);
   differentiate<NllLossBackward<ops::nll_loss_backward>, ops::nll_loss>();
   differentiate<NllLossBackward<ops::nll_loss>, ops::nll_loss_backward>();

@@ -5,6 +5,8 @@
 #include <taper/ops/softmax.h>
 #include <taper/promotion.h>
 
+#include "loss_parts.h"
+
 namespace taper {
 namespace ops {
 namespace {
@@ -94,17 +96,28 @@ constinit StructuredOp<Tensor(Tensor, Tensor, Reduction)> mse_loss{"mse_loss", "
 
 }  // namespace ops
 
+Tensor reduced(const Tensor& losses, Reduction reduction) {
+  if (reduction == Reduction::none) return losses;
+  return reduction == Reduction::mean ? mean(losses) : sum(losses);
+}
+
+Pair alike(const char* op, const Tensor& input, const Tensor& target) {
+  if (!input.defined() || !target.defined()) return {input, target};  // the operator reports it
+  check<ShapeError>(input.sizes() == target.sizes(), op, ": input ", input.sizes(), " and target ", target.sizes(),
+                    " must have the same shape",
+                    input.numel() == target.numel() ? "; bring one into the other's with target.view_as(input)" : "");
+  const DType dtype = result_type(input, target);
+  check<DTypeError>(is_floating(dtype), op, ": needs a floating dtype, got input ", input.spec(), " and target ",
+                    target.spec(), "; convert them first with to(taper::float32)");
+  return {input.dtype() == dtype ? input : input.to(dtype), target.dtype() == dtype ? target : target.to(dtype)};
+}
+
 namespace {
 
 std::optional<Tensor> if_defined(const Tensor& t) { return t.defined() ? std::optional<Tensor>(t) : std::nullopt; }
 
 std::int64_t classes_of(const Tensor& input) {
   return !input.defined() || input.dim() == 0 ? 0 : input.size(input.dim() == 1 ? 0 : 1);
-}
-
-Tensor reduced(const Tensor& losses, Reduction reduction) {
-  if (reduction == Reduction::none) return losses;
-  return reduction == Reduction::mean ? mean(losses) : sum(losses);
 }
 
 /// Targets that are a probability for each class.
@@ -125,21 +138,6 @@ Tensor cross_entropy_of_probabilities(const Tensor& input, const Tensor& target,
   }
   const Tensor losses = sum(log_p.mul(p), dim).neg();
   return reduced(losses, o.reduction);
-}
-
-struct Pair {
-  Tensor input, target;
-};
-/// The operands of an elementwise loss, which must have the same shape and get the same dtype.
-Pair alike(const char* op, const Tensor& input, const Tensor& target) {
-  if (!input.defined() || !target.defined()) return {input, target};  // the operator reports it
-  check<ShapeError>(input.sizes() == target.sizes(), op, ": input ", input.sizes(), " and target ", target.sizes(),
-                    " must have the same shape",
-                    input.numel() == target.numel() ? "; bring one into the other's with target.view_as(input)" : "");
-  const DType dtype = result_type(input, target);
-  check<DTypeError>(is_floating(dtype), op, ": needs a floating dtype, got input ", input.spec(), " and target ",
-                    target.spec(), "; convert them first with to(taper::float32)");
-  return {input.dtype() == dtype ? input : input.to(dtype), target.dtype() == dtype ? target : target.to(dtype)};
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <taper/ops/index.h>
 #include <taper/ops/join.h>
 #include <taper/ops/loss.h>
+#include <taper/ops/loss_elementwise.h>
 #include <taper/ops/math.h>
 #include <taper/ops/math_binary.h>
 #include <taper/ops/matmul.h>
@@ -381,6 +382,14 @@ void add_losses(Table& t) {
       .with({real({}), index({4}, 3), absent()}, mean)
       .with({real({2, 2}), index({2, 2}, 3), made({3}, 0.5, 2)}, each)
       .with({real({}), index({0}, 3), absent()}, sum);
+  row<ops::binary_cross_entropy>(t)
+      .with({real({3, 4}, 0.1, 0.9), real({3, 4}, 0, 1)})
+      .with({real({}, 0.1, 0.9), real({}, 0, 1)})
+      .with({real({0, 3}), real({0, 3})});
+  row<ops::binary_cross_entropy_grad>(t)
+      .with({real({3, 4}), real({3, 4}, 0.1, 0.9), real({3, 4}, 0, 1)})
+      .with({real({}), real({}, 0.1, 0.9), real({}, 0, 1)})
+      .with({real({0, 3}), real({0, 3}), real({0, 3})});
   row<ops::mse_loss>(t)
       .with({real({3, 4}), real({3, 4})}, Reduction::mean)
       .with({real({3, 4}), real({3, 4})}, Reduction::sum)

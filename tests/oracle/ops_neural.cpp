@@ -2,6 +2,7 @@
 #include <taper/ops/distance.h>
 #include <taper/ops/dropout.h>
 #include <taper/ops/embedding.h>
+#include <taper/ops/norm_samples.h>
 #include <taper/ops/resample.h>
 
 #include "op_table.h"
@@ -90,6 +91,23 @@ void add_neural(OpTable& t) {
                                                a.flag("is_causal", false));
   });
 
+  t.add("layer_norm", [](const Args& a) {
+    return taper::layer_norm(a.tensor("input"), a.ints("normalized_shape"), a.optional_tensor("weight"),
+                             a.optional_tensor("bias"), a.real("eps", 1e-5));
+  });
+  t.add("group_norm", [](const Args& a) {
+    return taper::group_norm(a.tensor("input"), a.integer("num_groups"), a.optional_tensor("weight"),
+                             a.optional_tensor("bias"), a.real("eps", 1e-5));
+  });
+  t.add("instance_norm", [](const Args& a) {
+    return taper::instance_norm(a.tensor("input"), a.optional_tensor("running_mean"), a.optional_tensor("running_var"),
+                                a.optional_tensor("weight"), a.optional_tensor("bias"), a.flag("use_input_stats", true),
+                                a.real("momentum", 0.1), a.real("eps", 1e-5));
+  });
+  t.add("local_response_norm", [](const Args& a) {
+    return taper::local_response_norm(a.tensor("input"), a.integer("size"), a.real("alpha", 1e-4), a.real("beta", 0.75),
+                                      a.real("k", 1));
+  });
   t.add("normalize", [](const Args& a) {
     return taper::normalize(a.tensor("input"), a.real("p", 2), a.integer("dim", 1), a.real("eps", 1e-12));
   });
