@@ -20,7 +20,9 @@ namespace taper {
 Tensor sum_to_size(const Tensor& self, IntSpan sizes);
 
 Tensor refit_gradient(Tensor g, const TensorSpec& want, const char* from, std::size_t i) {
-  check<AutogradError>(g.device() == want.device && is_floating(g.dtype()), "backward of ", from,
+  // A 0-dim tensor on the cpu goes with operands of any device, and its gradient comes back.
+  const bool is_number = want.device.is_cpu() && want.dim() == 0;
+  check<AutogradError>((g.device() == want.device || is_number) && is_floating(g.dtype()), "backward of ", from,
                        " returned a gradient of ", g.spec(), " for argument ", i, ", a tensor of ", want);
   if (g.sizes() != want.sizes()) {
     // The shape must be one that `want` broadcasts to; anything else is a mistake of the rule.
@@ -33,7 +35,7 @@ Tensor refit_gradient(Tensor g, const TensorSpec& want, const char* from, std::s
                          i, ", a tensor of shape ", want.sizes());
     g = sum_to_size(g, want.sizes());
   }
-  return g.dtype() == want.dtype ? g : g.to(want.dtype);
+  return g.to(want.device, want.dtype);
 }
 
 namespace {

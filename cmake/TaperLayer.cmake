@@ -29,6 +29,7 @@ function(taper_layer name)
   cmake_parse_arguments(PARSE_ARGV 1 layer "" "" "SOURCES;SEES")
   list(TRANSFORM layer_SOURCES PREPEND "${PROJECT_SOURCE_DIR}/${name}/")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${layer_SOURCES})
+  list(FILTER sources EXCLUDE REGEX "/kernels/cuda/")  # TaperCuda.cmake has those
   if(NOT sources)
     file(WRITE "${PROJECT_BINARY_DIR}/empty_${name}.cpp" "")
     set(sources "${PROJECT_BINARY_DIR}/empty_${name}.cpp")

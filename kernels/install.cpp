@@ -33,6 +33,11 @@ void install_triangles();
 void install_embedding();
 void install_loss_elementwise();
 }  // namespace cpu_kernels
+#if TAPER_CUDA
+namespace cuda_kernels {
+void install_cuda();
+}
+#endif
 
 void install_kernels() {
   cpu_kernels::install_conv();
@@ -64,6 +69,9 @@ void install_kernels() {
   cpu_kernels::install_triangles();
   cpu_kernels::install_embedding();
   cpu_kernels::install_loss_elementwise();
+#if TAPER_CUDA
+  cuda_kernels::install_cuda();
+#endif
 }
 
 }  // namespace taper

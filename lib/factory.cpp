@@ -1,3 +1,4 @@
+#include <taper/cuda.h>
 #include <taper/factory.h>
 #include <taper/new_tensor_hook.h>
 #include <taper/operator.h>
@@ -274,7 +275,11 @@ Tensor from_blob(DataPtr block, IntSpan sizes, IntSpan strides, const TensorOpti
   const std::int64_t extent = checked_extent("from_blob", geometry, dtype);
   check<ValueError>(block.get() != nullptr || extent == 0, "from_blob: data is null but sizes ", sizes, " need ",
                     extent * std::int64_t(itemsize(dtype)), " bytes");
-  auto storage = make_intrusive<StorageImpl>(std::move(block), std::size_t(extent) * itemsize(dtype), o.device);
+  // A device that nobody named is where the memory is.
+  const bool on_host =
+      o.device.is_cuda() && o.device == default_device() && !cuda::detail::is_device_memory(block.get());
+  auto storage =
+      make_intrusive<StorageImpl>(std::move(block), std::size_t(extent) * itemsize(dtype), on_host ? cpu : o.device);
   return finish("from_blob", Tensor(make_intrusive<TensorImpl>(std::move(storage), dtype, std::move(geometry))), o);
 }
 Tensor from_blob(void* data, IntSpan sizes, IntSpan strides, const TensorOptions& o) {

@@ -43,6 +43,11 @@ void OpEntry::raise_no_kernel(Device device) const {
   raise<NotImplementedError>(name(), ": no kernel for ", device, " in this build");
 }
 
+namespace {
+/// copy_ is how values get from one device to another.
+bool crosses_devices(const OpEntry& op) { return &op == &ops::copy; }
+}  // namespace
+
 void OpEntry::check_operands(const std::vector<Operand>& operands) const {
   for (const auto& [argument, t] : operands)
     check<ValueError>(t.defined(), name(), ": argument '", argument_name(argument),
@@ -50,7 +55,7 @@ void OpEntry::check_operands(const std::vector<Operand>& operands) const {
   const Tensor* first = nullptr;  // whose device decides: not a 0-dim cpu tensor
   for (const auto& [argument, t] : operands)
     if (!first && !(t.device().is_cpu() && t.dim() == 0)) first = &t;
-  if (!first) return;
+  if (!first || crosses_devices(*this)) return;
   for (const auto& [argument, t] : operands)
     check<DeviceError>(t.device() == first->device() || (t.device().is_cpu() && t.dim() == 0), name(), ": argument '",
                        argument_name(argument), "' is on ", t.device(), " but the others are on ", first->device(),

@@ -1,3 +1,4 @@
+#include <taper/cuda.h>
 #include <taper/grad_mode.h>
 #include <taper/storage.h>
 
@@ -13,6 +14,7 @@ Allocator* allocator_of(Device device) {
   if (device.is_cpu()) return &cpu_allocator();
   if (device.is_meta()) return nullptr;
   Allocator* a = outside_allocators[unsigned(device.type)];
+  if (a == nullptr && device.is_cuda()) return &cuda::detail::allocator(device.index);
   check<DeviceError>(a != nullptr, "cannot allocate memory on ", device, ": this build has no backend for it");
   return a;
 }
@@ -59,7 +61,9 @@ void StorageImpl::resize(std::size_t bytes) {
                     " bytes; clone() the tensor first");
   if (allocator_) {
     DataPtr bigger = allocator_->allocate(bytes);
-    if (device_.is_cpu() && data_) std::memcpy(bigger.get(), data_.get(), std::min(bytes, bytes_));
+    const std::size_t kept = std::min(bytes, bytes_);
+    if (device_.is_cpu() && data_) std::memcpy(bigger.get(), data_.get(), kept);
+    if (device_.is_cuda() && kept > 0) cuda::detail::copy_on_device(device_.index, bigger.get(), data_.get(), kept);
     data_ = std::move(bigger);
   }
   bytes_ = bytes;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <taper/cuda.h>
 #include <taper/factory.h>
 #include <taper/new_tensor_hook.h>
 #include <taper/operator.h>
@@ -73,6 +74,10 @@ void* Tensor::writable(DType d) {
 Scalar Tensor::scalar() const {
   check<ShapeError>(numel() == 1, "item: only a tensor of one element has one value, this one is ", spec(),
                     "; pick one with x[i] or reduce with x.sum()");
+  if (device().is_cuda()) {
+    const cuda::detail::SyncCause cause("item");
+    return detach().to(taper::cpu).scalar();
+  }
   check_host(*this, "item");
   const void* p = impl_->data();
   return dispatch_all(dtype(), [&]<class T>(Type<T>) { return Scalar(*static_cast<const T*>(p)); });
@@ -81,6 +86,7 @@ Scalar Tensor::scalar() const {
 Tensor Tensor::dense_copy(DType d) const {
   check<DTypeError>(d == dtype(), "to_vector: asked for ", d, " but the tensor is ", spec(),
                     "; convert with x.to(taper::", d, ")");
+  if (device().is_cuda()) return detach().to(taper::cpu).contiguous();
   check_host(*this, "to_vector");
   return detach().contiguous();
 }

@@ -232,7 +232,16 @@ Tensor sigmoid_slope(const Tensor& y) { return y * -2 + 1; }
 // ---- Copies --------------------------------------------------------------------------------------------------------
 /// What is overwritten has no influence any more; src is summed to its shape and converted by the engine.
 struct CopyBackward final : Node {
-  Gradients apply(Gradients g) override { return {wants(0) ? zeros_like(g[0]) : Tensor(), wants(1) ? g[0] : Tensor()}; }
+  Device from;
+  void save(const Tensor&, const Tensor& src) { from = src.device(); }
+  Gradients apply(Gradients g) override {
+    return {wants(0) ? zeros_like(g[0]) : Tensor(), wants(1) ? g[0].to(from) : Tensor()};
+  }
+};
+struct ToBackward final : Node {
+  Device from;
+  void save(const Tensor& self, const Conversion&) { from = self.device(); }
+  Gradients apply(Gradients g) override { return {g[0].to(from)}; }
 };
 
 // ---- Masks ---------------------------------------------------------------------------------------------------------
@@ -299,7 +308,7 @@ void install_pointwise_rules() {
   differentiate<ZeroBackward, ops::zero>();
   differentiate<IdentityBackward, ops::clone>();
   differentiate<IdentityBackward, ops::contiguous>();
-  differentiate<IdentityBackward, ops::to>();
+  differentiate<ToBackward, ops::to>();
 
   install_masks<ops::eq, ops::ne, ops::lt, ops::le, ops::gt, ops::ge>();
   install_masks<ops::eq_scalar, ops::ne_scalar, ops::lt_scalar, ops::le_scalar, ops::gt_scalar, ops::ge_scalar>();

@@ -1,5 +1,6 @@
 #include "copy.h"
 
+#include <taper/cuda.h>
 #include <taper/operator.h>
 #include <taper/ops/copy.h>
 #include <taper/ops/fn.h>
@@ -77,6 +78,7 @@ RowLoop cast_loop(DType to, DType from) {
 void copy_elements(const Tensor& dst, const Tensor& src) {
   const TensorImpl &d = *dst.impl(), &s = *src.impl();
   if (d.numel() == 0) return;
+  if (!s.device().is_cpu()) return cuda::detail::copy(dst, src);
   if (d.data() == s.data() && d.dtype() == s.dtype() && d.geometry() == s.geometry()) return;
   const RowLoop loop = cast_loop(d.dtype(), s.dtype());
   if (d.is_contiguous() && s.is_contiguous() && d.numel() == s.numel()) {

@@ -13,18 +13,9 @@ namespace {
 
 void masked_fill(Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value) {
   const DType d = self.dtype();
-  const auto loop = [&]() -> RowLoop {
-    switch (itemsize(d)) {
-      case 1:
-        return row_loop<fn::Where, std::uint8_t, bool, std::uint8_t, std::uint8_t>;
-      case 4:
-        return row_loop<fn::Where, std::int32_t, bool, std::int32_t, std::int32_t>;
-      default:
-        return row_loop<fn::Where, std::int64_t, bool, std::int64_t, std::int64_t>;
-    }
-  }();
   const Number number(value.scalar(), d);
-  elementwise(out, d, {{&mask, bool_}, number.operand(), {&self, d}}, loop, nullptr, 1);
+  elementwise(out, d, {{&mask, bool_}, number.operand(), {&self, d}}, pointwise::choice_loop<OnCpu, fn::Where>(d),
+              nullptr, 1);
 }
 
 void nonzero(Tensor& out, const Tensor& self, const std::int64_t&) {

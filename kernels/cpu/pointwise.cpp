@@ -1,7 +1,6 @@
 #include "pointwise.h"
 
 #include <taper/operator.h>
-#include <taper/ops/fn.h>
 
 #include "copy.h"
 
@@ -78,13 +77,6 @@ void elementwise(const Tensor& out, DType result, std::initializer_list<Operand>
     char* from[StridedNest::kMaxOperands];
     for (int k = 0; k < count; ++k) from[k] = p[k] + begin * step[k];
     loop(functor, from, step, kNoStep, end - begin, 1);
-  });
-}
-
-Number::Number(Scalar value, DType dtype) : dtype_(dtype) {
-  dispatch_all(dtype, [&]<class T>(Type<T>) {
-    const T v = value.is_floating() ? fn::Cast<T>{}(value.to<double>()) : fn::Cast<T>{}(value.to<std::int64_t>());
-    ::new (static_cast<void*>(bytes_)) T(v);
   });
 }
 

@@ -1,87 +1,10 @@
 // Comparison, logic and choice by a mask.
-#include <taper/operator.h>
-#include <taper/ops/fn.h>
-#include <taper/ops/pointwise.h>
-#include <taper/promotion.h>
-
-#include "pointwise.h"
+#include "cpu/pointwise.h"
+#include "pointwise/compare.h"
 
 namespace taper::cpu_kernels {
 void install_pointwise_compare();
-namespace {
 
-constexpr int kCheap = 1;
-
-/// swapped: a > b is b < a, so four loops serve six operators.
-template <class F, bool swapped = false>
-void pair(Tensor& out, const Tensor& a, const Tensor& b) {
-  const DType d = result_type(a, b);
-  const Operand left{&a, d}, right{&b, d};
-  elementwise(out, bool_, {swapped ? right : left, swapped ? left : right}, mask_loop<F, 2>(d), nullptr, kCheap);
-}
-template <class F, bool swapped = false>
-void with_number(Tensor& out, const Tensor& a, const Scalar& b) {
-  const DType d = result_type(a, b);
-  const Number number(b, d);
-  const Operand left{&a, d}, right = number.operand();
-  elementwise(out, bool_, {swapped ? right : left, swapped ? left : right}, mask_loop<F, 2>(d), nullptr, kCheap);
-}
-
-/// A choice moves elements: one loop for each size serves all dtypes.
-void where(Tensor& out, const Tensor& condition, const Tensor& a, const Tensor& b) {
-  const DType d = result_type(a, b);
-  const auto loop = [&]() -> RowLoop {
-    switch (itemsize(d)) {
-      case 1:
-        return row_loop<fn::Where, std::uint8_t, bool, std::uint8_t, std::uint8_t>;
-      case 4:
-        return row_loop<fn::Where, std::int32_t, bool, std::int32_t, std::int32_t>;
-      default:
-        return row_loop<fn::Where, std::int64_t, bool, std::int64_t, std::int64_t>;
-    }
-  }();
-  elementwise(out, d, {{&condition, bool_}, {&a, d}, {&b, d}}, loop, nullptr, kCheap);
-}
-
-void clamp_tensor(Tensor& out, const Tensor& self, const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
-  const bool has_min = min && min->defined(), has_max = max && max->defined();
-  TensorList operands{self};
-  if (has_min) operands.push_back(*min);
-  if (has_max) operands.push_back(*max);
-  const DType d = result_type(operands);
-  const auto limit = [&](const Tensor& to, const Tensor& x, const Tensor& bound, bool below) {
-    elementwise(to, d, {{&x, d}, {&bound, d}},
-                below ? number_loop<fn::Maximum, 2>(d, "clamp") : number_loop<fn::Minimum, 2>(d, "clamp"), nullptr,
-                kCheap);
-  };
-  if (!has_max) return limit(out, self, *min, true);
-  if (!has_min) return limit(out, self, *max, false);
-  const Tensor raised = empty(TensorSpec::contiguous(out.sizes(), d, cpu));
-  limit(raised, self, *min, true);
-  limit(out, raised, *max, false);
-}
-
-}  // namespace
-
-void install_pointwise_compare() {
-  constexpr DispatchKey key = DispatchKey::CPU;
-  ops::eq.set_kernel(key, pair<fn::Eq>);
-  ops::ne.set_kernel(key, pair<fn::Ne>);
-  ops::lt.set_kernel(key, pair<fn::Lt>);
-  ops::le.set_kernel(key, pair<fn::Le>);
-  ops::gt.set_kernel(key, pair<fn::Lt, true>);
-  ops::ge.set_kernel(key, pair<fn::Le, true>);
-  ops::eq_scalar.set_kernel(key, with_number<fn::Eq>);
-  ops::ne_scalar.set_kernel(key, with_number<fn::Ne>);
-  ops::lt_scalar.set_kernel(key, with_number<fn::Lt>);
-  ops::le_scalar.set_kernel(key, with_number<fn::Le>);
-  ops::gt_scalar.set_kernel(key, with_number<fn::Lt, true>);
-  ops::ge_scalar.set_kernel(key, with_number<fn::Le, true>);
-  ops::logical_and.set_kernel(key, pair<fn::LogicalAnd>);
-  ops::logical_or.set_kernel(key, pair<fn::LogicalOr>);
-  ops::logical_xor.set_kernel(key, pair<fn::LogicalXor>);
-  ops::where.set_kernel(key, where);
-  ops::clamp_tensor.set_kernel(key, clamp_tensor);
-}
+void install_pointwise_compare() { pointwise::Compare<OnCpu>::install(); }
 
 }  // namespace taper::cpu_kernels

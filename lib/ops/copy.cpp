@@ -1,3 +1,5 @@
+#include <taper/cuda.h>
+#include <taper/factory.h>
 #include <taper/layout_copies.h>
 #include <taper/operator.h>
 #include <taper/ops/copy.h>
@@ -73,7 +75,28 @@ Tensor Tensor::to(Device device, DType dtype, bool copy) const {
   return ops::to(*this, Conversion{dtype, device});
 }
 
-Tensor& Tensor::copy_(const Tensor& src) { return ops::copy.inplace(*this, *this, src); }
+Tensor Tensor::to(Device device, CopyOptions options) const {
+  if (!options.non_blocking) return to(device, options.copy);
+  if (!options.copy && device == this->device()) return *this;
+  const cuda::detail::NonBlocking scope(true);
+  return ops::to(*this, Conversion{dtype(), device});
+}
+
+Tensor& Tensor::copy_(const Tensor& src, bool non_blocking) {
+  if (!non_blocking) return ops::copy.inplace(*this, *this, src);
+  const cuda::detail::NonBlocking scope(true);
+  return ops::copy.inplace(*this, *this, src);
+}
+Tensor Tensor::pin_memory() const {
+  check<DeviceError>(device().is_cpu(), "pin_memory: only memory of the host can be pinned, got ", *this);
+  if (is_pinned()) return *this;
+  DataPtr block = cuda::detail::pinned_allocator().allocate(nbytes());
+  Tensor pinned = from_blob(std::move(block), sizes(), SizesAndStrides::contiguous(sizes()).strides(),
+                            {.dtype = dtype(), .device = taper::cpu});
+  ops::copy.compute(pinned, pinned, *this);
+  return pinned;
+}
+bool Tensor::is_pinned() const { return device().is_cpu() && cuda::detail::is_pinned(storage()->data()); }
 Tensor& Tensor::fill_(Scalar value) { return ops::fill.inplace(*this, *this, value); }
 Tensor& Tensor::fill_(const Tensor& value) { return ops::fill_tensor.inplace(*this, *this, value); }
 Tensor& Tensor::zero_() { return ops::zero.inplace(*this, *this); }

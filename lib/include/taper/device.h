@@ -26,6 +26,13 @@ struct Device {
 };
 inline constexpr Device cpu{DeviceType::CPU};
 inline constexpr Device meta{DeviceType::Meta};
+
+namespace detail {
+inline constinit thread_local Device default_device;
+}
+/// Where factories on this thread make tensors when they are not told: the cpu, until set_default_device().
+inline Device default_device() noexcept { return detail::default_device; }
+inline void set_default_device(Device d) noexcept { detail::default_device = d; }
 void append_to(std::string& s, Device d);
 
 /// What a call passes through, low priority first: the backends, then what wraps every backend. Every

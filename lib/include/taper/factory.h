@@ -27,7 +27,7 @@ class GradRequest {
 /// What a new tensor is, where it differs from the usual: `zeros({2, 3}, {.dtype = float64, .requires_grad = true})`.
 struct TensorOptions {
   std::optional<DType> dtype = {};  ///< absent: float32, or what the values suggest
-  Device device = cpu;
+  Device device = default_device();
   GradRequest requires_grad = {};
 };
 
@@ -41,16 +41,16 @@ Tensor ones(IntSpan sizes, const TensorOptions& options = {});
 /// Without a dtype: bool, int64 or float32 after the kind of `value`.
 Tensor full(IntSpan sizes, Scalar value, const TensorOptions& options = {});
 
-inline Tensor empty(IntSpan sizes, DType dtype, Device device = cpu) {
+inline Tensor empty(IntSpan sizes, DType dtype, Device device = default_device()) {
   return empty(sizes, TensorOptions{dtype, device});
 }
-inline Tensor zeros(IntSpan sizes, DType dtype, Device device = cpu) {
+inline Tensor zeros(IntSpan sizes, DType dtype, Device device = default_device()) {
   return zeros(sizes, TensorOptions{dtype, device});
 }
-inline Tensor ones(IntSpan sizes, DType dtype, Device device = cpu) {
+inline Tensor ones(IntSpan sizes, DType dtype, Device device = default_device()) {
   return ones(sizes, TensorOptions{dtype, device});
 }
-inline Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device = cpu) {
+inline Tensor full(IntSpan sizes, Scalar value, DType dtype, Device device = default_device()) {
   return full(sizes, value, TensorOptions{dtype, device});
 }
 
@@ -108,7 +108,7 @@ inline Tensor tensor(std::initializer_list<TensorData> items, DType dtype) {
 }
 
 /// Shows memory that stays the caller's: it must outlive every tensor that shows it. Contiguous unless strides (in
-/// elements) are given. The storage is not resizable.
+/// elements) are given. The storage is not resizable. Memory of the host is on the cpu whatever the default device.
 Tensor from_blob(void* data, IntSpan sizes, const TensorOptions& options = {});
 Tensor from_blob(void* data, IntSpan sizes, IntSpan strides, const TensorOptions& options = {});
 /// As above; `block` is given back when the last tensor lets go of it.
@@ -137,13 +137,14 @@ Tensor from_vector(std::vector<T>&& values, std::optional<IntVec> sizes = {}) {
   auto* keep = new std::vector<T>(std::move(values));
   DataPtr block(keep->data(), keep, keep->size() * sizeof(T),
                 [](void*, void* context, std::size_t) noexcept { delete static_cast<std::vector<T>*>(context); });
-  return from_blob(std::move(block), shape, SizesAndStrides::contiguous(shape).strides(), {.dtype = dtype_of<T>});
+  return from_blob(std::move(block), shape, SizesAndStrides::contiguous(shape).strides(),
+                   {.dtype = dtype_of<T>, .device = cpu});
 }
 /// Shows the span's elements; they stay the caller's.
 template <class T>
 Tensor from_span(std::span<T> values) {
   return from_blob(const_cast<void*>(static_cast<const void*>(values.data())), {std::int64_t(values.size())},
-                   {.dtype = dtype_of<std::remove_const_t<T>>});
+                   {.dtype = dtype_of<std::remove_const_t<T>>, .device = cpu});
 }
 
 }  // namespace taper

@@ -64,7 +64,7 @@ class StorageImpl final : public RefCounted, public Pooled<StorageImpl>, private
 static_assert(sizeof(StorageImpl) <= 96, "StorageImpl grew: every block of memory pays for this");
 using Storage = IntrusivePtr<StorageImpl>;
 
-/// Makes `allocator` serve a device type whose backend lives outside the library (CUDA, Extension).
+/// Makes `allocator` serve a device type in place of the backend's own (CUDA), or of none (Extension); null ends it.
 void set_allocator(DeviceType type, Allocator* allocator);
 
 }  // namespace taper

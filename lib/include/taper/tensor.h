@@ -21,6 +21,14 @@ class TensorIndex;
 struct TensorOptions;
 using TensorList = std::vector<Tensor>;
 
+/// How to(device, options) copies.
+struct CopyOptions {
+  bool copy = false;  ///< copies also where the tensor is there already
+  /// Does not wait for a copy between a CUDA device and pinned memory: the host writes to the source, or reads the
+  /// result, only after waiting for the stream. A result on the cpu is then pinned.
+  bool non_blocking = false;
+};
+
 /// Shape, strides, dtype and device of a tensor that need not exist (yet).
 struct TensorSpec {
   SizesAndStrides geometry;
@@ -174,7 +182,17 @@ class Tensor {
   Tensor to(DType dtype, bool copy = false) const;
   Tensor to(Device device, bool copy = false) const;
   Tensor to(Device device, DType dtype, bool copy = false) const;
-  Tensor& copy_(const Tensor& src);
+  /// to("cuda:1"), to("cpu"): as to(Device(name)).
+  Tensor to(const char* device, bool copy = false) const { return to(Device(device), copy); }
+  Tensor to(const char* device, DType dtype, bool copy = false) const { return to(Device(device), dtype, copy); }
+  Tensor to(Device device, CopyOptions options) const;
+  Tensor cpu() const { return to(Device()); }
+  Tensor cuda(int index = 0) const { return to(Device(DeviceType::CUDA, index)); }
+  /// `non_blocking`: see CopyOptions.
+  Tensor& copy_(const Tensor& src, bool non_blocking = false);
+  /// This cpu tensor, in memory that a CUDA device can read and write by itself; a copy unless it is already.
+  Tensor pin_memory() const;
+  bool is_pinned() const;
   Tensor& fill_(Scalar value);
   Tensor& fill_(const Tensor& value);
   Tensor& zero_();

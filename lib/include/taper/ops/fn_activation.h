@@ -184,4 +184,14 @@ struct LogSigmoid : ActivationShape {
   }
 };
 
+/// The gradient of an activation as a function of its own: of the result's gradient and the argument.
+template <class F>
+struct GradientOf {
+  F f;
+  template <class T>
+  TAPER_HD T operator()(T g, T x) const {
+    return f.gradient(g, x);
+  }
+};
+
 }  // namespace taper::fn

@@ -1,0 +1,17 @@
+// Conversions between all dtypes; elements of one dtype are moved by size.
+#include "elementwise.cuh"
+
+namespace taper::cuda_kernels {
+
+template <class To, class... From>
+struct CastsTo {
+  static constexpr ElementLoop loops[] = {element_loop<fn::Cast<To>, To, From>...};
+};
+template struct CastsTo<bool, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>;
+template struct CastsTo<std::uint8_t, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>;
+template struct CastsTo<std::int32_t, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>;
+template struct CastsTo<std::int64_t, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>;
+template struct CastsTo<float, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>;
+template struct CastsTo<double, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>;
+
+}  // namespace taper::cuda_kernels

@@ -1,0 +1,156 @@
+// Copies: on one device by a kernel; between a device and the host, or two devices, in one piece of memory, which the
+// side with the kernels lays out and converts.
+#include <taper/cuda.h>
+#include <taper/factory.h>
+#include <taper/operator.h>
+#include <taper/ops/copy.h>
+#include <taper/ops/fn.h>
+
+#include "cpu/strided.h"
+#include "device.h"
+#include "elementwise.h"
+#include "errors.h"
+#include "install.h"
+#include "pinned_allocator.h"
+
+namespace taper::cuda_kernels {
+namespace {
+
+/// Moves elements of one size, whatever their type.
+ElementLoop cast_loop(DType to, DType from) {
+  if (to == from) {
+    switch (itemsize(to)) {
+      case 1:
+        return element_loop<fn::Cast<std::uint8_t>, std::uint8_t, std::uint8_t>;
+      case 4:
+        return element_loop<fn::Cast<std::int32_t>, std::int32_t, std::int32_t>;
+      default:
+        return element_loop<fn::Cast<std::int64_t>, std::int64_t, std::int64_t>;
+    }
+  }
+  return dispatch_all(to, [&]<class To>(Type<To>) {
+    return dispatch_all(from,
+                        [&]<class From>(Type<From>) -> ElementLoop { return element_loop<fn::Cast<To>, To, From>; });
+  });
+}
+
+/// Whether the elements fill one piece of memory in the same order on both sides.
+bool is_one_piece(const Tensor& dst, const Tensor& src) {
+  if (dst.dtype() != src.dtype() || dst.numel() != src.numel()) return false;
+  if (dst.is_contiguous() && src.is_contiguous()) return true;
+  if (dst.impl()->geometry() != src.impl()->geometry()) return false;
+  cpu_kernels::StridedNest nest(dst.sizes());
+  nest.add(dst);
+  nest.merge();
+  return nest.dims().size() == 1 && nest.dims()[0].step[0] == std::int64_t(dst.element_size());
+}
+
+void wait_unless_asked_not_to(cudaStream_t stream, const char* cause) {
+  if (!cuda::detail::NonBlocking::is_on()) wait_for(stream, cause);
+}
+
+void host_to_device(const Tensor& dst, const Tensor& src) {
+  const OnDevice on(dst.device());
+  const void* from = src.impl()->data();
+  check_cuda(cudaMemcpyAsync(dst.impl()->data(), from, dst.nbytes(), cudaMemcpyHostToDevice, on.stream()),
+             "copy from cpu to cuda");
+  // Pageable memory has been read when the call returns; pinned memory has not.
+  if (!src.is_pinned()) return;
+  PinnedAllocator::instance().record_stream(from, on.stream());
+  wait_unless_asked_not_to(on.stream(), "copy from cpu");
+}
+void device_to_host(const Tensor& dst, const Tensor& src) {
+  const OnDevice on(src.device());
+  void* to = dst.impl()->data();
+  const bool pinned = dst.is_pinned();
+  if (!pinned || !cuda::detail::NonBlocking::is_on()) about_to_wait("copy to cpu", on.stream());
+  check_cuda(cudaMemcpyAsync(to, src.impl()->data(), dst.nbytes(), cudaMemcpyDeviceToHost, on.stream()),
+             "copy from cuda to cpu");
+  if (pinned) PinnedAllocator::instance().record_stream(to, on.stream());
+  if (!pinned || !cuda::detail::NonBlocking::is_on())
+    check_cuda(cudaStreamSynchronize(on.stream()), "copy from cuda to cpu");
+}
+void device_to_device(const Tensor& dst, const Tensor& src) {
+  const OnDevice on(dst.device());
+  // The source's stream has to have written it, and must not reuse its memory before it is read.
+  const cuda::Stream from = cuda::current_stream(src.device().index);
+  cuda::Stream(cuda::current_stream(dst.device().index)).wait_stream(from);
+  check_cuda(cudaMemcpyAsync(dst.impl()->data(), src.impl()->data(), dst.nbytes(), cudaMemcpyDefault, on.stream()),
+             "copy between cuda devices");
+  from.wait_stream(cuda::current_stream(dst.device().index));
+}
+void copy_one_piece(const Tensor& dst, const Tensor& src) {
+  if (dst.device().is_cpu()) return device_to_host(dst, src);
+  if (src.device().is_cpu()) return host_to_device(dst, src);
+  device_to_device(dst, src);
+}
+
+/// A copy of x on its own device that is one piece of memory; x itself if it is.
+Tensor in_one_piece(const Tensor& x) { return x.is_contiguous() ? x : ops::contiguous.below_autograd(x); }
+
+void copy_across(const Tensor& dst, const Tensor& src) {
+  if (is_one_piece(dst, src)) return copy_one_piece(dst, src);
+  const Tensor there = in_one_piece(src);
+  Tensor here = empty(TensorSpec::contiguous(src.sizes(), src.dtype(), dst.device()));
+  {
+    const cuda::detail::NonBlocking scope(cuda::detail::NonBlocking::is_on() && !dst.device().is_cpu());
+    copy_one_piece(here, there);
+  }
+  Tensor to = dst;
+  ops::copy.compute(to, dst, here);
+}
+
+void copy(Tensor& out, const Tensor&, const Tensor& src) { cuda::detail::copy(out, src); }
+void copy_self(Tensor& out, const Tensor& self) { cuda::detail::copy(out, self); }
+void to(Tensor& out, const Tensor& self, const Conversion&) { cuda::detail::copy(out, self); }
+void fill(Tensor& out, const Tensor&, const Scalar& value) { fill_elements(out, value); }
+void zero(Tensor& out, const Tensor&) { fill_elements(out, 0); }
+
+}  // namespace
+
+void copy_elements(const Tensor& dst, const Tensor& src) {
+  const TensorImpl &d = *dst.impl(), &s = *src.impl();
+  if (d.numel() == 0) return;
+  if (d.data() == s.data() && d.dtype() == s.dtype() && d.geometry() == s.geometry()) return;
+  elementwise(dst, dst.dtype(), {{&src, src.dtype()}}, cast_loop(dst.dtype(), src.dtype()), nullptr);
+}
+
+void fill_elements(const Tensor& dst, Scalar value) {
+  if (dst.numel() == 0) return;
+  if (value.is_zero() && dst.is_contiguous()) {
+    const OnDevice on(dst.device());
+    return check_cuda(cudaMemsetAsync(dst.impl()->data(), 0, dst.nbytes(), on.stream()), "zero_");
+  }
+  const Number number(value, dst.dtype());
+  elementwise(dst, dst.dtype(), {number.operand()}, cast_loop(dst.dtype(), dst.dtype()), nullptr);
+}
+
+void install_copy() {
+  constexpr DispatchKey key = DispatchKey::CUDA;
+  ops::copy.set_kernel(key, copy);
+  ops::clone.set_kernel(key, copy_self);
+  ops::contiguous.set_kernel(key, copy_self);
+  ops::to.set_kernel(key, to);
+  ops::fill.set_kernel(key, fill);
+  ops::zero.set_kernel(key, zero);
+  ops::fill_tensor.set_kernel(key, copy);
+}
+
+}  // namespace taper::cuda_kernels
+
+namespace taper::cuda::detail {
+
+void copy(const Tensor& dst, const Tensor& src) {
+  if (dst.numel() == 0) return;
+  if (dst.device() == src.device()) return cuda_kernels::copy_elements(dst, src);
+  // A number on the cpu is an operand like any other.
+  if (src.device().is_cpu() && src.dim() == 0) return cuda_kernels::fill_elements(dst, src.scalar());
+  cuda_kernels::copy_across(dst, src);
+}
+
+void copy_on_device(int device, void* dst, const void* src, std::size_t bytes) {
+  const cuda_kernels::OnDevice on(device);
+  cuda_kernels::check_cuda(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, on.stream()), "resize");
+}
+
+}  // namespace taper::cuda::detail

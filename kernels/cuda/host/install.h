@@ -1,0 +1,12 @@
+#pragma once
+
+namespace taper::cuda_kernels {
+
+/// Gives every operator that has one its CUDA kernel. Touches no device: programs built with CUDA run without.
+void install_cuda();
+
+// One per file of kernels/cuda/host that serves operators.
+void install_copy();
+void install_pointwise();
+
+}  // namespace taper::cuda_kernels
