@@ -29,4 +29,22 @@ struct OnCpu {
   }
 };
 
+// For files that serve the CPU alone.
+template <class F, int arity>
+RowLoop any_loop(DType d) {
+  return pointwise::any_loop<OnCpu, F, arity>(d);
+}
+template <class F, int arity>
+RowLoop mask_loop(DType d) {
+  return pointwise::mask_loop<OnCpu, F, arity>(d);
+}
+template <class F, int arity>
+RowLoop number_loop(DType d, const char* op) {
+  return pointwise::number_loop<OnCpu, F, arity>(d, op);
+}
+template <class F, int arity>
+RowLoop floating_loop(DType d) {
+  return pointwise::floating_loop<OnCpu, F, arity>(d);
+}
+
 }  // namespace taper::cpu_kernels

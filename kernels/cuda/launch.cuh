@@ -44,11 +44,21 @@ inline unsigned blocks_for(const Queue& queue, std::uint64_t n, unsigned per_blo
 
 inline constexpr unsigned kWarp = 32, kAllLanes = 0xffffffffu;
 
+/// The value of the lane whose number differs by `mask`, whatever its type: moved in 32-bit words.
+template <class T>
+__device__ __forceinline__ T shuffle_xor(T value, unsigned mask) {
+  constexpr unsigned kWords = (sizeof(T) + 3) / 4;
+  std::uint32_t word[kWords] = {};
+  memcpy(word, &value, sizeof value);
+  for (unsigned i = 0; i < kWords; ++i) word[i] = __shfl_xor_sync(kAllLanes, word[i], int(mask));
+  memcpy(&value, word, sizeof value);
+  return value;
+}
+
 /// Combines the values of a warp's lanes; all of them get the result. `Both` is associative; the order is fixed.
 template <class T, class Both>
 __device__ __forceinline__ T warp_combine(T value, const Both& both) {
-  for (unsigned distance = kWarp / 2; distance > 0; distance /= 2)
-    value = both(value, __shfl_xor_sync(kAllLanes, value, int(distance)));
+  for (unsigned distance = kWarp / 2; distance > 0; distance /= 2) value = both(value, shuffle_xor(value, distance));
   return value;
 }
 

@@ -70,10 +70,11 @@ Tensor make_tensor(const Array& a) {
     else
       for (std::size_t i = 0; i < a.integers.size(); ++i) out[i] = static_cast<T>(a.integers[i]);
   });
-  return t;
+  return t.to(taper::default_device());
 }
 
-Array read(const Tensor& t) {
+Array read(const Tensor& where_it_is) {
+  const Tensor t = where_it_is.detach().to(taper::cpu);
   Array a{.dtype = taper::name_of(t.dtype()), .shape = t.sizes().vec(), .floating = t.is_floating_point()};
   a.reals.resize(a.floating ? std::size_t(t.numel()) : 0);
   a.integers.resize(a.floating ? 0 : std::size_t(t.numel()));
@@ -110,6 +111,18 @@ std::string difference(const Tensor& got, const Array& want, Tolerance tol) {
   return difference(read(got), want, tol);
 }
 
+namespace {
+/// All bytes of the tensor's memory.
+std::string memory_of(const Tensor& t) {
+  const taper::Storage& storage = t.storage();
+  const auto bytes = std::int64_t(storage->bytes());
+  const Tensor all(
+      taper::make_intrusive<taper::TensorImpl>(storage, taper::uint8, taper::SizesAndStrides::contiguous({bytes})));
+  const Tensor here = all.to(taper::cpu);
+  return std::string(static_cast<const char*>(here.storage()->data()), std::size_t(bytes));
+}
+}  // namespace
+
 Snapshot::Snapshot(const Tensor& t)
     : t_(t),
       sizes_(t.sizes().vec()),
@@ -117,14 +130,13 @@ Snapshot::Snapshot(const Tensor& t)
       offset_(t.storage_offset()),
       version_(t.version()),
       storage_(t.storage()->id()),
-      bytes_(static_cast<const char*>(t.storage()->data()), t.storage()->bytes()) {}
+      bytes_(memory_of(t)) {}
 
 std::string Snapshot::change(bool may_be_written) const {
   if (t_.sizes().vec() != sizes_) return "shape is now " + to_text(t_.sizes()) + ", was " + to_text(sizes_);
   if (t_.strides().vec() != strides_) return "strides are now " + to_text(t_.strides()) + ", were " + to_text(strides_);
   if (t_.storage_offset() != offset_ || t_.storage()->id() != storage_) return "shows other memory now";
-  if (bytes_ != std::string_view(static_cast<const char*>(t_.storage()->data()), t_.storage()->bytes()))
-    return "elements were written";
+  if (bytes_ != memory_of(t_)) return "elements were written";
   if (t_.version() != version_ && !may_be_written) return "version was counted up without a write";
   return {};
 }

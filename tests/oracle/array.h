@@ -24,7 +24,7 @@ struct Tolerance {
 /// The dtype of that name. Throws Skip if the library lacks it.
 DType dtype_named(const std::string& name);
 
-/// A new contiguous tensor at version 0.
+/// A new contiguous tensor at version 0, on the default device.
 Tensor make_tensor(const Array& a);
 /// A tensor's elements and what it is.
 Array read(const Tensor& t);

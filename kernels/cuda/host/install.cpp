@@ -4,7 +4,9 @@ namespace taper::cuda_kernels {
 
 void install_cuda() {
   install_copy();
+  install_matmul();
   install_pointwise();
+  install_reduce();
 }
 
 }  // namespace taper::cuda_kernels

@@ -7,6 +7,8 @@ void install_cuda();
 
 // One per file of kernels/cuda/host that serves operators.
 void install_copy();
+void install_matmul();
 void install_pointwise();
+void install_reduce();
 
 }  // namespace taper::cuda_kernels

@@ -410,6 +410,13 @@ namespace cuemu {
 // device handles become the addresses that the kernel may use.
 void prepare_arg(void* arg, std::size_t n, bool is_pointer, int arg_no, const void* kernel);
 cudaError_t enqueue_kernel(const cudaLaunchConfig_t*, std::shared_ptr<KernelBase>);
+// What is left in gaps of structs could look like pointers.
+template <class T>
+void clear_padding([[maybe_unused]] T& v) {
+#if __has_builtin(__builtin_clear_padding)
+  if constexpr (!std::is_empty_v<T>) __builtin_clear_padding(&v);  // an empty one has no byte of its own in a tuple
+#endif
+}
 template <class... P>
 struct Kernel final : KernelBase {
   void (*fn)(P...);
@@ -429,6 +436,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* cfg, void (*k)(P...), A
   int i = 0;
   std::apply(
       [&](auto&... v) {
+        (cuemu::clear_padding(v), ...);
         (cuemu::prepare_arg(&v, sizeof v, std::is_pointer_v<std::remove_reference_t<decltype(v)>>, i++, kn->entry),
          ...);
       },

@@ -16,7 +16,7 @@ struct cublasContext {
 
 namespace {
 using namespace cuemu;
-using MatF = Eigen::MatrixXf;
+using Matrix = Eigen::MatrixXd;  // of any type: products are summed in double
 
 std::size_t size_of(cudaDataType t) { return t == CUDA_R_32F ? 4 : t == CUDA_R_64F ? 8 : 2; }
 float tf32(float x) {  // 10 bits of mantissa, nearest
@@ -30,29 +30,39 @@ std::size_t extent(long long rows, long long cols, long long ld, cudaDataType t)
   return rows && cols ? ((cols - 1) * ld + rows) * size_of(t) : 0;
 }
 
-// An element of a matrix as float, whatever the type.
-float get(const void* p, cudaDataType t, std::size_t i) {
+// An element of a matrix as a number, whatever the type.
+double get(const void* p, cudaDataType t, std::size_t i) {
+  if (t == CUDA_R_64F) return static_cast<const double*>(p)[i];
   if (t == CUDA_R_32F) return static_cast<const float*>(p)[i];
   if (t == CUDA_R_16BF) return float(static_cast<const __nv_bfloat16*>(p)[i]);
   return float(static_cast<const __half*>(p)[i]);
 }
-void put(void* p, cudaDataType t, std::size_t i, float v) {
-  if (t == CUDA_R_32F)
-    static_cast<float*>(p)[i] = v;
+void put(void* p, cudaDataType t, std::size_t i, double v) {
+  if (t == CUDA_R_64F)
+    static_cast<double*>(p)[i] = v;
+  else if (t == CUDA_R_32F)
+    static_cast<float*>(p)[i] = float(v);
   else if (t == CUDA_R_16BF)
-    static_cast<__nv_bfloat16*>(p)[i] = v;
+    static_cast<__nv_bfloat16*>(p)[i] = float(v);
   else
-    static_cast<__half*>(p)[i] = v;
+    static_cast<__half*>(p)[i] = float(v);
 }
-MatF load(const void* p, cudaDataType t, long long r, long long c, long long ld, bool trans, cublasComputeType_t ct) {
-  MatF m(r, c);
+Matrix load(const void* p, cudaDataType t, long long r, long long c, long long ld, bool trans, cublasComputeType_t ct) {
+  Matrix m(r, c);
   if (t == CUDA_R_32F)
-    m = Eigen::Map<const MatF, 0, Eigen::OuterStride<>>(static_cast<const float*>(p), r, c, Eigen::OuterStride<>(ld));
+    m = Eigen::Map<const Eigen::MatrixXf, 0, Eigen::OuterStride<>>(static_cast<const float*>(p), r, c,
+                                                                   Eigen::OuterStride<>(ld))
+            .cast<double>();
+  else if (t == CUDA_R_64F)
+    m = Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>(static_cast<const double*>(p), r, c,
+                                                          Eigen::OuterStride<>(ld));
   else
     for (long long j = 0; j < c; ++j)
       for (long long i = 0; i < r; ++i) m(i, j) = get(p, t, j * ld + i);
-  if (t == CUDA_R_32F && ct == CUBLAS_COMPUTE_32F_FAST_TF32) m = m.unaryExpr(&tf32);
-  if (t == CUDA_R_32F && ct == CUBLAS_COMPUTE_32F_FAST_16BF) m = m.unaryExpr(&bf16);
+  if (t == CUDA_R_32F && ct == CUBLAS_COMPUTE_32F_FAST_TF32)
+    m = m.unaryExpr([](double v) { return double(tf32(float(v))); }).eval();
+  if (t == CUDA_R_32F && ct == CUBLAS_COMPUTE_32F_FAST_16BF)
+    m = m.unaryExpr([](double v) { return double(bf16(float(v))); }).eval();
   if (trans) m.transposeInPlace();
   return m;
 }
@@ -77,31 +87,31 @@ void need(const void* p, std::size_t bytes, const char* what) {
 struct Gemm {
   bool ta, tb;
   long long m, n, k;
-  float alpha, beta;
+  double alpha, beta;
   const void *A, *B;
   void* C;
   cudaDataType at, bt, ct;
   long long lda, ldb, ldc;
   cublasComputeType_t comp;
-  MatF product() const {
+  Matrix product() const {
     read_check(A, at, ta ? k : m, ta ? m : k, lda, "cuBLAS A");
     read_check(B, bt, tb ? n : k, tb ? k : n, ldb, "cuBLAS B");
     return load(A, at, ta ? k : m, ta ? m : k, lda, ta, comp) * load(B, bt, tb ? n : k, tb ? k : n, ldb, tb, comp);
   }
   void run() const {
-    MatF p = product();
+    Matrix p = product();
     if (beta != 0) read_check(C, ct, m, n, ldc, "cuBLAS C");
     for (long long j = 0; j < n; ++j)
       for (long long i = 0; i < m; ++i)
         put(C, ct, j * ldc + i,
-            alpha * p(i, j) + (beta != 0 ? beta * get(C, ct, j * ldc + i) : 0.f));  // beta 0: C is not read
+            alpha * p(i, j) + (beta != 0 ? beta * get(C, ct, j * ldc + i) : 0.0));  // beta 0: C is not read
     mark_written(C, ct, m, n, ldc);
   }
 };
 
 cublasStatus_t gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, long long m, long long n, long long k,
-                    float alpha, const void* A, cudaDataType at, long long lda, long long sa, const void* B,
-                    cudaDataType bt, long long ldb, long long sb, float beta, void* C, cudaDataType ct, long long ldc,
+                    double alpha, const void* A, cudaDataType at, long long lda, long long sa, const void* B,
+                    cudaDataType bt, long long ldb, long long sb, double beta, void* C, cudaDataType ct, long long ldc,
                     long long sc, long long batch, cublasComputeType_t comp, const char* what) {
   if (!h) return CUBLAS_STATUS_NOT_INITIALIZED;
   if (m < 0 || n < 0 || k < 0 || batch < 0) return CUBLAS_STATUS_INVALID_VALUE;
@@ -135,9 +145,9 @@ cublasStatus_t gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb
 cublasComputeType_t mode(cublasHandle_t h) {
   return h && h->math == CUBLAS_TF32_TENSOR_OP_MATH ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
 }
-float scalar(const void* p) {
+double scalar(const void* p, cublasComputeType_t comp = CUBLAS_COMPUTE_32F) {
   if (in_heap(p)) fail("cuBLAS: alpha/beta is a device pointer in host pointer mode");
-  return *static_cast<const float*>(p);
+  return comp == CUBLAS_COMPUTE_64F ? *static_cast<const double*>(p) : double(*static_cast<const float*>(p));
 }
 }  // namespace
 
@@ -193,16 +203,16 @@ cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperat
                             const void* al, const void* A, cudaDataType at, int lda, const void* B, cudaDataType bt,
                             int ldb, const void* be, void* C, cudaDataType ct, int ldc, cublasComputeType_t comp,
                             cublasGemmAlgo_t) {
-  return gemm(h, ta, tb, m, n, k, scalar(al), A, at, lda, 0, B, bt, ldb, 0, scalar(be), C, ct, ldc, 0, 1, comp,
-              "cublasGemmEx");
+  return gemm(h, ta, tb, m, n, k, scalar(al, comp), A, at, lda, 0, B, bt, ldb, 0, scalar(be, comp), C, ct, ldc, 0, 1,
+              comp, "cublasGemmEx");
 }
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n,
                                           int k, const void* al, const void* A, cudaDataType at, int lda, long long sa,
                                           const void* B, cudaDataType bt, int ldb, long long sb, const void* be,
                                           void* C, cudaDataType ct, int ldc, long long sc, int batch,
                                           cublasComputeType_t comp, cublasGemmAlgo_t) {
-  return gemm(h, ta, tb, m, n, k, scalar(al), A, at, lda, sa, B, bt, ldb, sb, scalar(be), C, ct, ldc, sc, batch, comp,
-              "cublasGemmStridedBatchedEx");
+  return gemm(h, ta, tb, m, n, k, scalar(al, comp), A, at, lda, sa, B, bt, ldb, sb, scalar(be, comp), C, ct, ldc, sc,
+              batch, comp, "cublasGemmStridedBatchedEx");
 }
 
 // ---- cublasLt -------------------------------------------------------------------------
@@ -321,7 +331,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const vo
   enqueue(
       s,
       [=] {
-        MatF p = g.product() * g.alpha;
+        Matrix p = g.product() * g.alpha;
         if (g.beta != 0)
           for (long long j = 0; j < n; ++j)
             for (long long i = 0; i < m; ++i) p(i, j) += g.beta * get(C, ct, j * cld + i);
@@ -331,7 +341,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const vo
         };
         for (long long j = 0; j < n; ++j)
           for (long long i = 0; i < m; ++i) {
-            float v = p(i, j);
+            double v = p(i, j);
             if (e & 4) v += bias[i];
             if (e & 2) {
               if (uses_aux) {
@@ -350,14 +360,14 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const vo
         mark_written(D, g.ct, m, n, g.ldc);
         if ((e & 2) && uses_aux && check_on_written) check_on_written(aux, aux_ld / 8 * n);
         if (e & 16)
-          for (long long i = 0; i < m; ++i) bias[i] = p.row(i).sum();
+          for (long long i = 0; i < m; ++i) bias[i] = float(p.row(i).sum());
         if (e == CUBLASLT_EPILOGUE_BGRADA) {
-          MatF a = load(A, g.at, g.ta ? k : m, g.ta ? m : k, g.lda, g.ta, CUBLAS_COMPUTE_32F);
-          for (long long i = 0; i < m; ++i) bias[i] = a.row(i).sum();
+          Matrix a = load(A, g.at, g.ta ? k : m, g.ta ? m : k, g.lda, g.ta, CUBLAS_COMPUTE_32F);
+          for (long long i = 0; i < m; ++i) bias[i] = float(a.row(i).sum());
         }
         if (e == CUBLASLT_EPILOGUE_BGRADB) {
-          MatF b = load(B, g.bt, g.tb ? n : k, g.tb ? k : n, g.ldb, g.tb, CUBLAS_COMPUTE_32F);
-          for (long long i = 0; i < n; ++i) bias[i] = b.col(i).sum();
+          Matrix b = load(B, g.bt, g.tb ? n : k, g.tb ? k : n, g.ldb, g.tb, CUBLAS_COMPUTE_32F);
+          for (long long i = 0; i < n; ++i) bias[i] = float(b.col(i).sum());
         }
         if ((e & (16 | 256 | 512)) && check_on_written) check_on_written(bias, bias_n * 4);
       },

@@ -19,15 +19,16 @@ struct Access {                    // one remembered access to a 4-byte granule
   uint16_t tid = 0, bar = 0, warp_ep = 0;
   uint8_t mask = 0, flags = 0;
 };
-enum { kAtomic = 1, kMulti = 2, kMultiWarp = 4 };
+enum { kAtomic = 1, kMulti = 2, kMultiWarp = 4, kSplit = 8 };
 struct Cell {
   Access w, r;
 };
 static_assert(sizeof(Cell) == 32);
 
 Cell* heap_cells;     // one per 4 bytes of the device heap, touched on demand
+Cell* heap_bytes;     // one per byte, for granules that are accessed in parts: marked by kSplit in heap_cells
 uint8_t* heap_state;  // low nibble: addressable bytes; high nibble: initialised
-std::vector<Cell> shared_cells;
+std::vector<Cell> shared_cells, shared_bytes;
 std::vector<uint32_t> shared_init;  // (block serial << 4) | initialised bytes
 uint32_t fence_launch;
 std::vector<bool> fenced;  // blocks of this launch that have executed __threadfence
@@ -36,10 +37,12 @@ void init_heap() {
   if (heap_cells) return;
   auto map = [](std::size_t n) {
     void* p = mmap(nullptr, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) fail("no address space for the shadow of device memory (%zu bytes)", n);
     madvise(p, n, MADV_HUGEPAGE);
     return p;
   };
   heap_cells = static_cast<Cell*>(map(kHeapSpan / 4 * sizeof(Cell)));
+  heap_bytes = static_cast<Cell*>(map(kHeapSpan * sizeof(Cell)));
   heap_state = static_cast<uint8_t*>(map(kHeapSpan / 4));
 }
 
@@ -100,6 +103,22 @@ inline void note(Cell& c, Access now, bool write, const void* p, const void* pc,
   }
 }
 
+// An access to part of a granule is noted for each of its bytes, or neighbours of one thread would look like its own.
+inline void note(Cell& granule, Cell* bytes, Access now, bool write, const void* p, const void* pc, const char* space) {
+  if (now.mask == 0xf && !(granule.w.flags & kSplit)) return note(granule, now, write, p, pc, space);
+  for (unsigned b = 0; b < 4 && !(granule.w.flags & kSplit); ++b) {
+    bytes[b] = granule;
+    bytes[b].w.mask &= uint8_t(1u << b);
+    bytes[b].r.mask &= uint8_t(1u << b);
+  }
+  granule.w.flags |= kSplit;
+  const uint8_t mask = now.mask;
+  for (unsigned b = 0; b < 4; ++b) {
+    now.mask = uint8_t(mask & 1u << b);
+    if (now.mask) note(bytes[b], now, write, p, pc, space);
+  }
+}
+
 void shared_access(const char* p, std::size_t n, bool write, bool atomic, const void* pc) {
   const SharedArray* in_array = nullptr;
   for (auto& a : shared_arrays())
@@ -117,6 +136,7 @@ void shared_access(const char* p, std::size_t n, bool write, bool atomic, const 
   auto end = std::size_t(in_array->lo + in_array->n - shared_base() + 3) / 4;
   if (shared_cells.size() < end) {
     shared_cells.resize(end);
+    shared_bytes.resize(end * 4);
     shared_init.resize(end);
   }
   Access now;
@@ -134,7 +154,7 @@ void shared_access(const char* p, std::size_t n, bool write, bool atomic, const 
       fail("read of shared memory that this block has not written: array %s  [%s]", in_array->name,
            where(pc, false).c_str());
     if (write) in |= now.mask;
-    note(shared_cells[o / 4], now, write, p, pc, "shared");
+    note(shared_cells[o / 4], &shared_bytes[o / 4 * 4], now, write, p, pc, "shared");
   }
 }
 
@@ -170,7 +190,7 @@ void shared_access(const char* p, std::size_t n, bool write, bool atomic, const 
         fail("read of device memory never written: %p: %s  [%s]", handle(p), describe(p).c_str(),
              where(pc, false).c_str());
       if (write) s |= uint8_t(now.mask << 4);
-      note(heap_cells[o / 4], now, write, p, pc, "device");
+      note(heap_cells[o / 4], &heap_bytes[o / 4 * 4], now, write, p, pc, "device");
     }
     return;
   }

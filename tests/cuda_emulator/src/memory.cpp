@@ -1,4 +1,5 @@
 // Device memory: handles for the host, real addresses for kernels, canaries in between.
+#include <execinfo.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,12 +29,24 @@ std::map<uint64_t, std::size_t> pinned;
 
 unsigned char* bytes(uint64_t handle) { return reinterpret_cast<unsigned char*>(handle + kShift); }
 
+// The functions that led here, innermost first: the caller's code has no instrumentation that would know a line.
+void print_callers() {
+  void* frame[24];
+  const int n = backtrace(frame, 24);
+  for (int i = 2; i < n && i < 14; ++i) {
+    const std::string function = where(frame[i], true), line = where(frame[i], false);
+    std::fprintf(stderr, "cuemu:   at %s%s%s\n", function.c_str(), line[0] == '?' ? "" : ", ",
+                 line[0] == '?' ? "" : line.c_str());
+  }
+}
+
 void on_segv(int sig, siginfo_t* si, void*) {
   const char* p = static_cast<const char*>(si->si_addr);
   signal(sig, SIG_DFL);
   if (in_heap(p) && cur.in_kernel)
     fail("kernel uses device pointer %p that was not an argument (stored in device memory?): %s", (const void*)p,
          describe(p).c_str());
+  if (in_heap(p)) print_callers();
   if (in_heap(p)) fail("HOST code dereferences device memory %p: %s", (const void*)p, describe(p).c_str());
   if (in_real(p)) fail("invalid device address %p: %s", handle(p), describe(p).c_str());
   if (cur.in_kernel)

@@ -1,0 +1,82 @@
+#include "blas.h"
+
+#include <map>
+#include <utility>
+
+#include "errors.h"
+
+namespace taper::cuda_kernels {
+namespace {
+
+constexpr std::size_t kWorkspace = std::size_t(32) << 20;  // what NVIDIA recommends for Hopper
+
+/// Handles that no thread uses. A handle outlives its thread: destroying it would wait for the device.
+struct IdleHandles {
+  std::mutex mutex;
+  std::map<int, std::vector<cublasHandle_t>> of_device;
+};
+IdleHandles& idle_handles() {
+  static IdleHandles* handles = new IdleHandles;
+  return *handles;
+}
+
+struct Bound {
+  cublasHandle_t handle = nullptr;
+  cudaStream_t stream = nullptr;
+};
+struct HandlesOfThread {
+  std::map<int, Bound> of_device;
+  ~HandlesOfThread() {
+    IdleHandles& idle = idle_handles();
+    const std::lock_guard lock(idle.mutex);
+    for (auto& [device, bound] : of_device) idle.of_device[device].push_back(bound.handle);
+  }
+};
+
+cublasHandle_t take_handle(int device) {
+  IdleHandles& idle = idle_handles();
+  {
+    const std::lock_guard lock(idle.mutex);
+    auto& handles = idle.of_device[device];
+    if (!handles.empty()) {
+      cublasHandle_t handle = handles.back();
+      handles.pop_back();
+      return handle;
+    }
+  }
+  cublasHandle_t handle = nullptr;
+  check_cublas(cublasCreate(&handle), "cublasCreate");
+  return handle;
+}
+
+/// Memory that products on a stream may use, one piece for all of them: they run in order.
+void* workspace_of(const OnDevice& on) {
+  static std::mutex mutex;
+  static auto* workspaces = new std::map<std::pair<int, cudaStream_t>, void*>;
+  const std::lock_guard lock(mutex);
+  void*& memory = (*workspaces)[{on.state().index(), on.stream()}];
+  if (memory == nullptr) {
+    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;  // a stream may be capturing
+    check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
+    const cudaError_t error = cudaMalloc(&memory, kWorkspace);
+    check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
+    check_cuda(error, "cudaMalloc of a workspace for cuBLAS");
+  }
+  return memory;
+}
+
+}  // namespace
+
+cublasHandle_t blas_handle(const OnDevice& on) {
+  static thread_local HandlesOfThread mine;
+  Bound& bound = mine.of_device[on.state().index()];
+  if (bound.handle == nullptr) bound.handle = take_handle(on.state().index());
+  if (bound.stream != on.stream()) {
+    check_cublas(cublasSetStream(bound.handle, on.stream()), "cublasSetStream");  // takes the workspace away
+    check_cublas(cublasSetWorkspace(bound.handle, workspace_of(on), kWorkspace), "cublasSetWorkspace");
+    bound.stream = on.stream();
+  }
+  return bound.handle;
+}
+
+}  // namespace taper::cuda_kernels
