@@ -52,7 +52,6 @@ if(taper_cuda STREQUAL "ON")
       set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # the last one also as PTX, for what comes after it
     endif()
   endif()
-  set(CMAKE_CUDA_STANDARD 20)
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
   message(STATUS "Taper: CUDA ${CMAKE_CUDA_COMPILER_VERSION} for the architectures ${CMAKE_CUDA_ARCHITECTURES}")
@@ -68,8 +67,9 @@ list(APPEND kernel_objects $<TARGET_OBJECTS:taper_cuda>)
 if(taper_cuda STREQUAL "ON")
   set(TAPER_CUDA_LINKED ON)
   set_target_properties(taper_cuda PROPERTIES CUDA_RUNTIME_LIBRARY Static)
-  target_compile_options(taper_cuda PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${TAPER_WERROR}>>:-Werror=all-warnings>
-                                            $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>)
+  # CMake 3.25 does not know that nvcc 13 has C++20.
+  target_compile_options(taper_cuda PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -Xcompiler=-Wall>
+    $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${TAPER_WERROR}>>:-Werror=all-warnings>)
   set(cuda_libraries CUDA::cudart_static CUDA::cublas CUDA::cublasLt)
   target_link_libraries(taper_cuda PRIVATE ${cuda_libraries})
   list(APPEND kernel_libraries ${cuda_libraries})
