@@ -110,12 +110,14 @@ template <int arity, class F, class R, class T>
 constexpr ElementLoop loop_of() {
   if constexpr (arity == 1)
     return element_loop<F, R, T>;
-  else
+  else if constexpr (arity == 2)
     return element_loop<F, R, T, T>;
+  else
+    return element_loop<F, R, T, T, T>;
 }
 }  // namespace detail
 
-/// T f(T) or T f(T, T) for the types T.
+/// T f(T), T f(T, T) or T f(T, T, T) for the types T.
 template <int arity, class F, class... T>
 struct Loops {
   static constexpr ElementLoop loops[] = {detail::loop_of<arity, F, T, T>()...};

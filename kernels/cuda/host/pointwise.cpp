@@ -5,6 +5,8 @@
 #include "pointwise/binary.h"
 #include "pointwise/compare.h"
 #include "pointwise/math.h"
+#include "pointwise/math_binary.h"
+#include "pointwise/special.h"
 #include "pointwise/unary.h"
 
 namespace taper::cuda_kernels {
@@ -15,6 +17,8 @@ void install_pointwise() {
   pointwise::Compare<OnCuda>::install();
   pointwise::Math<OnCuda>::install();
   pointwise::Activation<OnCuda>::install();
+  pointwise::MathBinary<OnCuda>::install();
+  pointwise::Special<OnCuda>::install();
 }
 
 }  // namespace taper::cuda_kernels

@@ -3,6 +3,7 @@
 // It finds out-of-bounds and freed accesses, reads of unwritten memory, host memory used by
 // a kernel, device memory used by the host, and races within and between blocks: exactly,
 // whatever the schedule.  This file itself must not be compiled with -fsanitize=thread.
+#include <link.h>
 #include <sys/mman.h>
 
 #include <cstdio>
@@ -158,6 +159,31 @@ void shared_access(const char* p, std::size_t n, bool write, bool atomic, const 
   }
 }
 
+// Constants of the program: under nvcc a kernel has its own.
+bool is_constant(const void* p) {
+  struct Range {
+    uint64_t begin, end;
+  };
+  static const std::vector<Range> ranges = [] {
+    std::vector<Range> found;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, std::size_t, void* out) {
+          for (int i = 0; i < info->dlpi_phnum; ++i) {
+            const auto& segment = info->dlpi_phdr[i];
+            if (segment.p_type != PT_LOAD || segment.p_flags & PF_W) continue;
+            const uint64_t begin = info->dlpi_addr + segment.p_vaddr;
+            static_cast<std::vector<Range>*>(out)->push_back({begin, begin + segment.p_memsz});
+          }
+          return 0;
+        },
+        &found);
+    return found;
+  }();
+  for (const Range& r : ranges)
+    if (uint64_t(p) >= r.begin && uint64_t(p) < r.end) return true;
+  return false;
+}
+
 [[gnu::noinline]] void check_access(const char* p, std::size_t n, bool write, bool atomic, const void* pc) {
   if (!cur.in_kernel) {
     if (in_heap(p) || in_real(p))
@@ -200,7 +226,7 @@ void shared_access(const char* p, std::size_t n, bool write, bool atomic, const 
                  in(&gridDim, sizeof gridDim)))
     return;
   if (!write && p >= cur.args_lo && p < cur.args_hi) return;
-  if (is_pinned(p, n)) return;
+  if (is_pinned(p, n) || (!write && is_constant(p))) return;
   fail("kernel %s HOST memory %p [%s]", write ? "writes" : "reads", (const void*)p, where(pc, false).c_str());
 }
 }  // namespace

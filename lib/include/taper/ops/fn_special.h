@@ -8,6 +8,12 @@
 
 namespace taper::fn {
 
+// As variables, because device code may not call std::numeric_limits' functions.
+template <class T>
+inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
+template <class T>
+inline constexpr T kNaN = std::numeric_limits<T>::quiet_NaN();
+
 inline constexpr double kPi = 3.14159265358979323846;
 
 /// sin(pi x) / (pi x)
@@ -22,9 +28,7 @@ struct Sinc {
 /// The x whose erf is y.
 struct Erfinv {
   TAPER_HD static double inverse(double y) {
-    if (!(std::fabs(y) < 1))
-      return std::fabs(y) == 1 ? std::copysign(std::numeric_limits<double>::infinity(), y)
-                               : std::numeric_limits<double>::quiet_NaN();
+    if (!(std::fabs(y) < 1)) return std::fabs(y) == 1 ? std::copysign(kInfinity<double>, y) : kNaN<double>;
     // Winitzki's approximation, good to 2e-3, then Halley's iteration on erf or, in the tail, where 1 - |y| is what
     // counts, on erfc.
     const double a = 0.147, l = std::log1p(-y * y), h = 2 / (kPi * a) + l / 2;
@@ -59,10 +63,10 @@ struct Lgamma {
 /// d log Gamma(x) / dx. Abramowitz and Stegun, 6.3: reflection, recurrence, and the asymptotic series from 10 on.
 struct Digamma {
   TAPER_HD static double psi(double x) {
-    if (x == 0) return std::copysign(std::numeric_limits<double>::infinity(), -x);
+    if (x == 0) return std::copysign(kInfinity<double>, -x);
     double reflected = 0;
     if (x < 0) {
-      if (x == std::floor(x)) return std::numeric_limits<double>::quiet_NaN();
+      if (x == std::floor(x)) return kNaN<double>;
       const double r = x - std::floor(x);
       reflected = -kPi / std::tan(kPi * r);
       x = 1 - x;
@@ -86,8 +90,8 @@ struct Polygamma {
   std::int64_t n;
   TAPER_HD static double sum_of_powers(double s, double x) {
     double sum = 0;
-    if (x <= 0 && x == std::floor(x)) return std::numeric_limits<double>::infinity();
-    if (x < -1e6) return std::numeric_limits<double>::quiet_NaN();
+    if (x <= 0 && x == std::floor(x)) return kInfinity<double>;
+    if (x < -1e6) return kNaN<double>;
     for (; x < 16; x += 1) sum += std::pow(x, -s);
     sum += std::pow(x, 1 - s) / (s - 1) + std::pow(x, -s) / 2;
     constexpr double kB[] = {1. / 12, -1. / 720, 1. / 30240, -1. / 1209600, 1. / 47900160, -691. / 1307674368000};
