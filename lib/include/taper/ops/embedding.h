@@ -21,8 +21,8 @@ enum class BagMode : std::uint8_t { sum, mean, max };
 struct EmbeddingBagOptions {
   BagMode mode = BagMode::mean;
   bool scale_grad_by_freq = false;
-  bool include_last_offset = false;         ///< the last of the offsets is the end of the last bag
-  std::optional<std::int64_t> padding_idx;  ///< entries that do not count
+  bool include_last_offset = false;              ///< the last of the offsets is the end of the last bag
+  std::optional<std::int64_t> padding_idx = {};  ///< entries that do not count
 };
 /// Sums, means or maxima of bags of rows of weight. indices [bags, n]: each row a bag; or one dim, in which bag b
 /// begins at offsets[b] and ends where the next one begins. Empty bags give 0. per_sample_weights, of indices' shape,
