@@ -18,6 +18,7 @@ OpTable::OpTable() {
   add_activations(*this);
   add_functions(*this);
   add_order(*this);
+  add_windows(*this);
 }
 
 const OpTable::Call* OpTable::find(const std::string& name) const {

@@ -63,5 +63,6 @@ void add_neural(OpTable& t);
 void add_activations(OpTable& t);
 void add_functions(OpTable& t);
 void add_order(OpTable& t);
+void add_windows(OpTable& t);
 
 }  // namespace oracle

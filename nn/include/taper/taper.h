@@ -36,6 +36,7 @@
 #include <taper/ops/blend.h>
 #include <taper/ops/compare.h>
 #include <taper/ops/conv.h>
+#include <taper/ops/convs.h>
 #include <taper/ops/copy.h>
 #include <taper/ops/diagonals.h>
 #include <taper/ops/distance.h>
@@ -55,6 +56,7 @@
 #include <taper/ops/pad.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/pool.h>
+#include <taper/ops/pools.h>
 #include <taper/ops/rearrange.h>
 #include <taper/ops/reduce.h>
 #include <taper/ops/resample.h>
