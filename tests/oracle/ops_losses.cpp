@@ -1,4 +1,5 @@
 #include <taper/ops/loss.h>
+#include <taper/ops/loss_ctc.h>
 #include <taper/ops/loss_elementwise.h>
 #include <taper/ops/loss_margin.h>
 #include <taper/ops/softmax.h>
@@ -90,6 +91,11 @@ void add_losses(OpTable& t) {
   t.add("multilabel_soft_margin_loss", [](const Args& a) {
     return taper::multilabel_soft_margin_loss(a.tensor("input"), a.tensor("target"), a.optional_tensor("weight"),
                                               reduction(a));
+  });
+  t.add("ctc_loss", [](const Args& a) {
+    return taper::ctc_loss(
+        a.tensor("log_probs"), a.tensor("targets"), a.tensor("input_lengths"), a.tensor("target_lengths"),
+        {.blank = a.integer("blank", 0), .reduction = reduction(a), .zero_infinity = a.flag("zero_infinity", false)});
   });
 }
 

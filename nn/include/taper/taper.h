@@ -46,6 +46,7 @@
 #include <taper/ops/index.h>
 #include <taper/ops/join.h>
 #include <taper/ops/loss.h>
+#include <taper/ops/loss_ctc.h>
 #include <taper/ops/loss_elementwise.h>
 #include <taper/ops/loss_margin.h>
 #include <taper/ops/math.h>
