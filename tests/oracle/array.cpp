@@ -1,5 +1,6 @@
 #include "array.h"
 
+#include <taper/factory.h>
 #include <taper/operator.h>
 
 #include <cmath>
@@ -61,7 +62,7 @@ DType dtype_named(const std::string& name) {
 }
 
 Tensor make_tensor(const Array& a) {
-  Tensor t = taper::empty(taper::TensorSpec::contiguous(a.shape, dtype_named(a.dtype), taper::cpu));
+  Tensor t = taper::zeros(a.shape, dtype_named(a.dtype), taper::cpu);
   // Written behind the version counter's back: a new tensor has version 0.
   taper::dispatch_all(t.dtype(), [&]<class T>(taper::Type<T>) {
     T* out = static_cast<T*>(t.storage()->data());

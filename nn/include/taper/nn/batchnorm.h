@@ -10,7 +10,7 @@ struct BatchNormOptions {
   bool affine = true;               ///< scale and shift by weight and bias, which are trained
   bool track_running_stats = true;  ///< without, the statistics of the batch are used in evaluation too
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 
 /// What BatchNorm1d and BatchNorm2d share; see batch_norm().

@@ -11,7 +11,7 @@ struct Conv2dOptions {
   std::int64_t groups = 1;
   bool bias = true;
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 
 /// Cross-correlation of images [n, in_channels, h, w] or one image [in_channels, h, w]; see conv2d().

@@ -6,7 +6,7 @@ namespace taper::nn {
 struct LinearOptions {
   bool bias = true;
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 
 /// x [..., in_features] -> x weight^T + bias [..., out_features].
