@@ -1,22 +1,13 @@
-// masked_fill and nonzero.
+// nonzero. (masked_fill is elementwise: pointwise/compare.h.)
 #include <taper/operator.h>
-#include <taper/ops/fn.h>
 #include <taper/ops/index.h>
 
 #include "elements.h"
-#include "pointwise.h"
 #include "strided_rows.h"
 
 namespace taper::cpu_kernels {
 void install_mask();
 namespace {
-
-void masked_fill(Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value) {
-  const DType d = self.dtype();
-  const Number number(value.scalar(), d);
-  elementwise(out, d, {{&mask, bool_}, number.operand(), {&self, d}}, pointwise::choice_loop<OnCpu, fn::Where>(d),
-              nullptr, 1);
-}
 
 void nonzero(Tensor& out, const Tensor& self, const std::int64_t&) {
   if (out.numel() == 0) return;
@@ -38,9 +29,6 @@ void nonzero(Tensor& out, const Tensor& self, const std::int64_t&) {
 
 }  // namespace
 
-void install_mask() {
-  ops::masked_fill.set_kernel(DispatchKey::CPU, masked_fill);
-  ops::nonzero.set_kernel(DispatchKey::CPU, nonzero);
-}
+void install_mask() { ops::nonzero.set_kernel(DispatchKey::CPU, nonzero); }
 
 }  // namespace taper::cpu_kernels

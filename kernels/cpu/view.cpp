@@ -6,50 +6,19 @@
 
 #include "elements.h"
 #include "strided_rows.h"
+#include "view_window.h"
 
 namespace taper::cpu_kernels {
 void install_view();
 namespace {
 
-/// Elements of memory that a shape with strides reaches, counted from its first element to its last.
-std::int64_t extent(const SizesAndStrides& g) {
-  std::int64_t last = 0;
-  for (int d = 0; d < g.rank(); ++d) {
-    if (g.sizes()[std::size_t(d)] == 0) return 0;
-    last += (g.sizes()[std::size_t(d)] - 1) * g.strides()[std::size_t(d)];
-  }
-  return last + 1;
-}
-
-bool is_row_major(const SizesAndStrides& g) {
-  std::int64_t step = 1;
-  for (std::size_t d = g.sizes().size(); d-- > 0;) {
-    if (g.sizes()[d] != 1 && g.strides()[d] != step) return false;
-    step *= g.sizes()[d];
-  }
-  return true;
-}
-
-/// False only if no two elements share memory.
-bool may_overlap(const SizesAndStrides& g) {
-  SmallVector<std::pair<std::int64_t, std::int64_t>, 6> dims;  // stride, size
-  for (std::size_t d = 0; d < g.sizes().size(); ++d)
-    if (g.sizes()[d] > 1) dims.push_back({g.strides()[d], g.sizes()[d]});
-  std::sort(dims.begin(), dims.end());
-  std::int64_t reached = 0;
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reached) return true;
-    reached += (size - 1) * stride;
-  }
-  return false;
-}
+using namespace view_window;
 
 /// The memory that base and view look at together.
 template <class T>
 struct Window {
   explicit Window(const ViewPlacement& p) {
-    const std::int64_t begin = std::min<std::int64_t>(0, p.shift);
-    const std::int64_t end = std::max(extent(p.base.geometry), p.shift + extent(p.view));
+    const std::int64_t begin = begin_of(p), end = end_of(p);
     memory = empty(TensorSpec::contiguous({end - begin}, dtype_of<T>, cpu));
     std::fill_n(first_of<T>(memory), end - begin, T(0));
     base = first_of<T>(memory) - begin;
@@ -86,11 +55,6 @@ void divide_by_sharers(T* x, const ViewPlacement& p) {
   rows.for_each([&](const auto& at) { *x++ /= count.base[at[0]]; });
 }
 
-/// Whether the view reads nothing but elements of a row-major base, so that the base itself is the window.
-bool base_is_window(const ViewPlacement& p) {
-  return is_row_major(p.base.geometry) && p.shift >= 0 && p.shift + extent(p.view) <= p.base.geometry.numel();
-}
-
 void place_view(Tensor& out, const Tensor& grad, const ViewPlacement& p) {
   dispatch_floating(out.dtype(), "place_view", [&]<class T>(Type<T>) {
     T* result = first_of<T>(out);
@@ -118,12 +82,6 @@ void read_view(Tensor& out, const Tensor& x, const ViewPlacement& p) {
     }
     read_from<T>(result, window.view, p.view);
   });
-}
-
-void reshape_copy(Tensor& out, const Tensor& self, const IntSpan&) {
-  Tensor like_self =
-      detail::make_view(out, {SizesAndStrides::contiguous(self.sizes()), out.storage_offset()}, false, "view");
-  detail::copy_into(like_self, self);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Comparison, logic and choice by a mask.
 #include <taper/operator.h>
 #include <taper/ops/fn.h>
+#include <taper/ops/index.h>
 #include <taper/ops/pointwise.h>
 #include <taper/promotion.h>
 
@@ -33,6 +34,15 @@ struct Compare {
   static void where(Tensor& out, const Tensor& condition, const Tensor& a, const Tensor& b) {
     const DType d = result_type(a, b);
     On::elementwise(out, d, {{&condition, bool_}, {&a, d}, {&b, d}}, choice_loop<On, fn::Where>(d), nullptr, kCheap);
+  }
+
+  static void masked_fill(Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value) {
+    const DType d = self.dtype();
+    const auto fill = [&](const Operand& with) {
+      On::elementwise(out, d, {{&mask, bool_}, with, {&self, d}}, choice_loop<On, fn::Where>(d), nullptr, kCheap);
+    };
+    if (value.device().is_cpu()) return fill(Number(value.scalar(), d).operand());
+    fill({&value, d});
   }
 
   static void clamp_tensor(Tensor& out, const Tensor& self, const std::optional<Tensor>& min,
@@ -71,6 +81,7 @@ struct Compare {
     ops::logical_or.set_kernel(On::key, pair<fn::LogicalOr>);
     ops::logical_xor.set_kernel(On::key, pair<fn::LogicalXor>);
     ops::where.set_kernel(On::key, where);
+    ops::masked_fill.set_kernel(On::key, masked_fill);
     ops::clamp_tensor.set_kernel(On::key, clamp_tensor);
   }
 };

@@ -160,6 +160,11 @@ class Replay {
       ++n.skipped;
       return note(id, "no cuda kernel for " + what.substr(begin, at - begin));
     }
+    // Finding a bad value would make the host wait for the device.
+    if (options_.device.is_cuda() && what.starts_with("is accepted") && id.starts_with("error.binary_cross_entropy/")) {
+      ++n.skipped;
+      return note(id, "values are not checked on cuda");
+    }
     ++n.replayed, ++n.failed;
     std::printf("FAILED %s: %s\n", id.c_str(), what.c_str());
   }

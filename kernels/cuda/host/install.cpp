@@ -7,6 +7,7 @@ void install_cuda() {
   install_matmul();
   install_pointwise();
   install_reduce();
+  install_view();
 }
 
 }  // namespace taper::cuda_kernels

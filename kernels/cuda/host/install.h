@@ -10,5 +10,6 @@ void install_copy();
 void install_matmul();
 void install_pointwise();
 void install_reduce();
+void install_view();
 
 }  // namespace taper::cuda_kernels

@@ -4,6 +4,7 @@
 #include "pointwise/activation.h"
 #include "pointwise/binary.h"
 #include "pointwise/compare.h"
+#include "pointwise/loss.h"
 #include "pointwise/math.h"
 #include "pointwise/math_binary.h"
 #include "pointwise/special.h"
@@ -19,6 +20,7 @@ void install_pointwise() {
   pointwise::Activation<OnCuda>::install();
   pointwise::MathBinary<OnCuda>::install();
   pointwise::Special<OnCuda>::install();
+  pointwise::Loss<OnCuda>::install();
 }
 
 }  // namespace taper::cuda_kernels
