@@ -1,8 +1,10 @@
 #include "differences.h"
 
+#include <taper/factory.h>
 #include <taper/grad_mode.h>
 #include <taper/memory_overlap.h>
 #include <taper/ops/copy.h>
+#include <taper/ops/view.h>
 
 namespace taper::autograd {
 
@@ -18,7 +20,7 @@ IntVec place(IntSpan sizes, std::int64_t i) {
 void Differences::check_variable(const Tensor& t, const std::string& name, const char* owner) const {
   check<DTypeError>(t.dtype() == float64, op_, ": ", name, " must be float64, got ", t.spec(),
                     ": differences of float32 are too coarse; convert with ", owner, ".to(taper::float64)");
-  check<DeviceError>(t.device().is_cpu(), op_, ": ", name, " must be on cpu, got ", t.spec());
+  check<DeviceError>(!t.device().is_meta(), op_, ": ", name, " must have values, got ", t.spec());
   for (const Variable& v : variables_)
     check<ValueError>(!v.tensor.is_same(t), op_, ": ", name, " is ", v.name, " as well; pass it once");
 }
@@ -72,6 +74,22 @@ Numbers Differences::evaluate() const {
 }
 
 Numbers Differences::evaluate_beside(Variable& v, std::size_t first, const Numbers& direction, double by) const {
+  // A cpu tensor's elements are written in place; elsewhere all of them are sent there and back.
+  if (!v.moved.device().is_cpu()) {
+    struct RestoreAll {
+      Tensor to;
+      Numbers before;
+      void write(const Numbers& values) {
+        const NoGradGuard no_grad;
+        to.copy_(from_span(std::span(values)).view(to.sizes()));
+      }
+      ~RestoreAll() { write(before); }
+    } restore{v.moved.detach(), v.moved.to_vector<double>()};
+    Numbers values = restore.before;
+    for (std::size_t i = 0; i < direction.size(); ++i) values[first + i] += by * direction[i];
+    restore.write(values);
+    return evaluate();
+  }
   struct Restore {
     Variable& v;
     std::size_t first;

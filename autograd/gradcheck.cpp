@@ -31,11 +31,11 @@ Numbers weights(std::size_t n, std::uint64_t seed) {
   return out;
 }
 
-/// A floating tensor with these elements, row-major.
-Tensor tensor_of(const double* values, IntSpan sizes, DType dtype) {
-  Tensor t = zeros(sizes, float64);
+/// A floating tensor of y's shape and device with these elements, row-major.
+Tensor tensor_of(const double* values, const Tensor& y, DType dtype) {
+  Tensor t = zeros(y.sizes(), float64, cpu);
   std::copy_n(values, t.numel(), t.mutable_data<double>());
-  return t.to(dtype);
+  return t.to(y.device(), dtype);
 }
 
 std::string name_of_parameter(const GradcheckOptions& options, std::size_t i) {
@@ -146,7 +146,7 @@ class Check {
     if (!y.tensor.requires_grad()) return all;
     TensorList wrt;
     for (const Variable& v : variables_) wrt.push_back(v.tensor);
-    const TensorList g = grad({y.tensor}, wrt, {tensor_of(seed, y.tensor.sizes(), y.tensor.dtype())},
+    const TensorList g = grad({y.tensor}, wrt, {tensor_of(seed, y.tensor, y.tensor.dtype())},
                               {.retain_graph = true, .allow_unused = true});
     for (std::size_t k = 0; k < g.size(); ++k)
       if (g[k].defined()) all[k] = g[k].detach().to_vector<double>();
@@ -376,7 +376,7 @@ bool gradgradcheck(const Function& fn, const TensorList& inputs, const Gradcheck
       continue;
     }
     const Numbers seed = weights(std::size_t(y.numel()), 2000 + o);
-    all.push_back(tensor_of(seed.data(), y.sizes(), float64).requires_grad_());
+    all.push_back(tensor_of(seed.data(), y, float64).requires_grad_());
     seed_names.push_back("the gradient given for output " + std::to_string(o));
   }
   check<AutogradError>(!seed_names.empty(), "gradgradcheck: no output of the function requires grad");

@@ -55,9 +55,9 @@ class DataLoader::Epoch {
     if (options.shuffle) {
       Generator generator;
       generator.set_state({*options.seed ^ kShuffleKey, std::uint64_t(epoch)});
-      order_ = randperm(samples_, {}, generator);
+      order_ = randperm(samples_, {.device = cpu}, generator);
     } else {
-      order_ = arange(samples_);
+      order_ = arange(samples_, {.device = cpu});
     }
     try {
       for (std::int64_t i = 0; i < std::min<std::int64_t>(options.num_workers, batches_); ++i)
