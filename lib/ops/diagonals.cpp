@@ -58,6 +58,8 @@ Tensor diag_embed(const Tensor& self, std::int64_t offset, std::int64_t dim1, st
   const std::int64_t a = wrap_dim("diag_embed", dim1, rank, "the result"),
                      b = wrap_dim("diag_embed", dim2, rank, "the result");
   check<ShapeError>(a != b, "diag_embed: dim1 and dim2 are both ", dim1, "; a diagonal needs two dims");
+  constexpr std::int64_t kFar = std::int64_t(1) << 40;
+  check<ValueError>(offset > -kFar && offset < kFar, "diag_embed: offset ", offset, " is too far from the diagonal");
   const std::int64_t n = self.size(-1) + (offset < 0 ? -offset : offset);
   IntVec sizes;
   int next = 0;
