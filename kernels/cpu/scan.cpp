@@ -15,7 +15,8 @@ namespace taper::cpu_kernels {
 void install_scan();
 namespace {
 
-constexpr std::int64_t kBlock = 64;  // neighbouring lines that are walked together
+constexpr std::int64_t kBlock = 64;   // neighbouring lines that are walked together
+constexpr std::int64_t kStreams = 8;  // lines apart from each other that are
 
 /// out[i] = f(running value, x[i]), which also is the next running value; it starts as `start`.
 template <class T, class Out, class Acc, class F>
@@ -27,28 +28,33 @@ void scan(Tensor& out, const Tensor& x, std::int64_t dim, Acc start, F f) {
   const auto [to_next, from_next] = lines.rows().steps();
   Out* const to = first_of<Out>(out);
   const T* const from = first_of<const T>(x);
-  const auto one = [&](Out* y, const T* p) {
-    Acc acc = start;
-    for (std::int64_t i = 0; i < n; ++i) y[i * to_step] = Out(acc = f(acc, Acc(p[i * from_step])));
-  };
   const auto block = [&, to_next = to_next, from_next = from_next](Out* y, const T* p, std::int64_t width) {
     Acc acc[kBlock];
     for (std::int64_t j = 0; j < width; ++j) acc[j] = start;
     for (std::int64_t i = 0; i < n; ++i, y += to_step, p += from_step)
       for (std::int64_t j = 0; j < width; ++j) y[j * to_next] = Out(acc[j] = f(acc[j], Acc(p[j * from_next])));
   };
-  if (to_step == 1) {
-    return parallel_for(0, lines.count(), grain_for(n), [&](std::int64_t begin, std::int64_t end) {
-      lines.for_each(begin, end, [&](const auto& at) { one(to + at[0], from + at[1]); });
-    });
-  }
-  const auto walk = [&, from_next = from_next](std::int64_t begin, std::int64_t end) {
-    lines.rows().for_each_row(begin, end, [&](const auto& at) {
-      for (std::int64_t j = 0; j < count; j += kBlock)
-        block(to + at[0] + j * to_next, from + at[1] + j * from_next, std::min(kBlock, count - j));
+  // Lines that do not lie next to each other are walked together, too, but few: their additions need not wait for each
+  // other, and each is a stream of memory.
+  const std::int64_t width = to_next == 1 ? kBlock : kStreams, per_row = (count + width - 1) / width;
+  const auto walk = [&, to_next = to_next, from_next = from_next](std::int64_t begin, std::int64_t end) {
+    std::int64_t row = begin / per_row;
+    lines.rows().for_each_row(row, (end + per_row - 1) / per_row, [&](const auto& at) {
+      const std::int64_t first = std::max(begin - row * per_row, std::int64_t(0));
+      const std::int64_t last = std::min(end - row * per_row, per_row);
+      for (std::int64_t b = first; b < last; ++b) {
+        const std::int64_t j = b * width, lanes = std::min(width, count - j);
+        Out* const y = to + at[0] + j * to_next;
+        const T* const p = from + at[1] + j * from_next;
+        if (lanes == kStreams)
+          block(y, p, kStreams);  // a number that the compiler knows
+        else
+          block(y, p, lanes);
+      }
+      ++row;
     });
   };
-  parallel_for(0, lines.rows().rows(), grain_for(n * count), walk);
+  parallel_for(0, lines.rows().rows() * per_row, grain_for(n * width), walk);
 }
 
 template <class T>

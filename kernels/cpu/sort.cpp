@@ -2,6 +2,7 @@
 // of them are sorted by their digits, short ones and parts by comparisons.
 #include <taper/operator.h>
 #include <taper/ops/sort.h>
+#include <taper/ops/view.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "copy.h"
 #include "elements.h"
 #include "lines.h"
 #include "parallel.h"
@@ -82,6 +84,19 @@ template <class Choose>
 void choose_along(std::array<Tensor, 2>& out, const Tensor& x, std::int64_t dim, bool descending, std::int64_t first,
                   Choose choose) {
   if (out[0].numel() == 0) return;
+  if (x.dim() > 1 && x.wrapped_dim(dim) + 1 != std::size_t(x.dim())) {
+    // Elements of a line lie apart: turned around, each line is together in memory.
+    const auto turned = [&](const Tensor& t) {
+      return ops::transpose.below_autograd(t, t.wrapped_dim(dim), t.dim() - 1);
+    };
+    const auto like = [&](const Tensor& t) { return empty(TensorSpec::contiguous(turned(t).sizes(), t.dtype(), cpu)); };
+    const Tensor lines = like(x);
+    copy_elements(lines, turned(x));
+    std::array<Tensor, 2> chosen{like(out[0]), like(out[1])};
+    choose_along(chosen, lines, -1, descending, first, choose);
+    for (std::size_t i = 0; i < 2; ++i) copy_elements(turned(out[i]), chosen[i]);
+    return;
+  }
   // out differs from x in the length of dim only, and a line of x is where its line of out is.
   const Lines<3> lines(dim, {x, out[0], out[1]});
   const std::int64_t n = lines.length(), written = out[0].dim() == 0 ? 1 : out[0].size(dim);

@@ -143,7 +143,8 @@ struct Logaddexp2 {
 struct Lerp {
   template <class T>
   TAPER_HD T operator()(T a, T b, T w) const {
-    return std::fabs(w) < T(0.5) ? a + w * (b - a) : b - (b - a) * (T(1) - w);
+    const bool near = std::fabs(w) < T(0.5);  // chooses operands, not results, so that loops become vectors
+    return (near ? a : b) + (w - (near ? T(0) : T(1))) * (b - a);
   }
 };
 template <class T>
