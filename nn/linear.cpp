@@ -55,6 +55,34 @@ std::string Linear::extra_repr() const {
 
 Linear Linear::clone() const { return clone_as(*this, in_features_, out_features_, options_); }
 
+Bilinear::Bilinear(std::int64_t in1_features, std::int64_t in2_features, std::int64_t out_features,
+                   const LinearOptions& options)
+    : in1_features_(in1_features), in2_features_(in2_features), out_features_(out_features), options_(options) {
+  check<ValueError>(in1_features > 0 && in2_features > 0 && out_features > 0, "Bilinear: in1_features, in2_features ",
+                    "and out_features must be positive, got ", in1_features, ", ", in2_features, " and ", out_features);
+  weight = Parameter(empty({out_features, in1_features, in2_features}, options.dtype, options.device));
+  if (options.bias) bias = Parameter(empty({out_features}, options.dtype, options.device));
+  reset_parameters();
+}
+
+void Bilinear::reset_parameters() {
+  const double bound = 1 / std::sqrt(double(in1_features_));
+  init::uniform_(weight, -bound, bound);
+  if (bias.defined()) init::uniform_(bias, -bound, bound);
+}
+
+Tensor Bilinear::forward(const Tensor& x1, const Tensor& x2) { return bilinear(x1, x2, weight, bias); }
+
+void Bilinear::members(MemberVisitor& v) {
+  v("weight", weight);
+  v("bias", bias);
+}
+
+std::string Bilinear::extra_repr() const {
+  return "in1_features=" + std::to_string(in1_features_) + ", in2_features=" + std::to_string(in2_features_) +
+         ", out_features=" + std::to_string(out_features_) + ", bias=" + name_of_bool(bias.defined());
+}
+
 std::string Flatten::extra_repr() const {
   return "start_dim=" + std::to_string(start_) + ", end_dim=" + std::to_string(end_);
 }

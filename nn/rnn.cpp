@@ -76,8 +76,8 @@ RecurrentNetwork::Weights& RecurrentNetwork::weights(std::int64_t layer, bool re
 
 void RecurrentNetwork::check_input(const Tensor& input) const {
   const char* const batched = options_.batch_first ? "[n, t, " : "[t, n, ";
-  check<ShapeError>((input.dim() == 2 || input.dim() == 3) && input.size(-1) == input_size_, name_,
-                    ": input must be ", batched, input_size_, "] or [t, ", input_size_, "], got ", input.spec());
+  check<ShapeError>((input.dim() == 2 || input.dim() == 3) && input.size(-1) == input_size_, name_, ": input must be ",
+                    batched, input_size_, "] or [t, ", input_size_, "], got ", input.spec());
   const std::int64_t time_dim = options_.batch_first && input.dim() == 3 ? 1 : 0;
   check<ShapeError>(input.size(time_dim) > 0, name_, ": input has no times, got ", input.spec());
 }

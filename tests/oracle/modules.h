@@ -21,4 +21,14 @@ struct LossModule {
 bool has_loss_module(const std::string& name);
 LossModule make_loss_module(const Args& ctor);
 
+/// A module that stands alone, because it takes other than one tensor or makes other than one.
+struct SingleModule {
+  std::shared_ptr<taper::nn::Module> module;
+  std::function<Outputs(const Args&)> call;
+  bool has_state = true;  ///< losses have their weights from the constructor
+};
+bool has_single_module(const std::string& name);
+/// Throws Skip if the library lacks one of its options.
+SingleModule make_single_module(const Args& ctor);
+
 }  // namespace oracle

@@ -12,7 +12,7 @@ namespace nn = taper::nn;
 
 Args constructor(Decoder& decoder, const Json& module) {
   const std::string name = module.at("module").get<std::string>();
-  if (!has_module(name) && !has_loss_module(name)) throw Skip{"module " + name};
+  if (!has_module(name) && !has_loss_module(name) && !has_single_module(name)) throw Skip{"module " + name};
   return decoder.args(name, module.at("ctor"));
 }
 
@@ -22,19 +22,25 @@ taper::TensorDict state_of(const Json& state, const std::string& prefix, Decoder
   return dict;
 }
 
-/// One module: a loss, or the only child of a model, where its tensors are called "0.weight".
+SingleModule as_single(const LossModule& loss) {
+  return {loss.module, [loss](const Args& a) { return Outputs(loss.call(a.tensor("input"), a.tensor("target"))); },
+          false};
+}
+
+/// One module: one that stands alone, or the only child of a model, where its tensors are called "0.weight".
 class OneModule {
  public:
   explicit OneModule(const Context& c) : c_(c), r_(c.record), decoder_(c.archive), ctor_(constructor(decoder_, r_)) {
     if (has_loss_module(ctor_.op()))
-      loss_ = make_loss_module(ctor_);
+      single_ = as_single(make_loss_module(ctor_));
+    else if (has_single_module(ctor_.op()))
+      single_ = make_single_module(ctor_);
     else
       append_module(model_, ctor_);
-    prefix_ = loss_.module ? "" : "0.";
+    prefix_ = single_.module ? "" : "0.";
     ctor_.check_all_read();
     module().to(dtype_named(r_.at("dtype").get<std::string>()));
-    // A loss has its weights from the constructor.
-    if (!loss_.module) module().load_state_dict(state_of(r_.at("state"), prefix_, decoder_));
+    if (single_.has_state) module().load_state_dict(state_of(r_.at("state"), prefix_, decoder_));
     check_parameter_names();
   }
 
@@ -80,9 +86,9 @@ class OneModule {
     }
   }
 
-  nn::Module& module() { return loss_.module ? *loss_.module : model_; }
+  nn::Module& module() { return single_.module ? *single_.module : model_; }
   Outputs forward(const Args& args) {
-    if (loss_.module) return loss_.call(args.tensor("input"), args.tensor("target"));
+    if (single_.module) return single_.call(args);
     return model_(args.tensor("input"));
   }
 
@@ -111,7 +117,7 @@ class OneModule {
   Decoder decoder_;
   const Args ctor_;
   nn::Sequential model_;
-  LossModule loss_;
+  SingleModule single_;
   std::string prefix_;
 };
 

@@ -16,11 +16,13 @@
 #include <taper/memory_format.h>
 #include <taper/memory_report.h>
 #include <taper/nn/activation.h>
+#include <taper/nn/attention.h>
 #include <taper/nn/batchnorm.h>
 #include <taper/nn/checkpoint.h>
 #include <taper/nn/clip_grad.h>
 #include <taper/nn/conv.h>
 #include <taper/nn/data.h>
+#include <taper/nn/embedding.h>
 #include <taper/nn/idx.h>
 #include <taper/nn/init.h>
 #include <taper/nn/linear.h>
@@ -29,6 +31,8 @@
 #include <taper/nn/module.h>
 #include <taper/nn/optim.h>
 #include <taper/nn/pooling.h>
+#include <taper/nn/resize.h>
+#include <taper/nn/rnn.h>
 #include <taper/nn/sequential.h>
 #include <taper/ops/activation.h>
 #include <taper/ops/attention.h>

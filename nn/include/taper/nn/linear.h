@@ -32,6 +32,31 @@ class Linear final : public Module {
   LinearOptions options_;
 };
 
+/// x1 [..., in1_features], x2 [..., in2_features] -> [..., out_features]: y_k = x1 weight_k x2 + bias_k; see
+/// bilinear(). Weight and bias start uniform in [-1 / sqrt(in1_features), 1 / sqrt(in1_features)].
+class Bilinear final : public Module {
+ public:
+  /// Throws ValueError for sizes that are not positive.
+  Bilinear(std::int64_t in1_features, std::int64_t in2_features, std::int64_t out_features,
+           const LinearOptions& options = {});
+  using Module::forward;
+  Tensor forward(const Tensor& x1, const Tensor& x2);
+  Tensor operator()(const Tensor& x1, const Tensor& x2) { return forward(x1, x2); }
+  void members(MemberVisitor& v) override;
+  std::string extra_repr() const override;
+  Bilinear clone() const { return clone_as(*this, in1_features_, in2_features_, out_features_, options_); }
+
+  /// Draws new start values.
+  void reset_parameters();
+
+  Parameter weight;  ///< [out_features, in1_features, in2_features]
+  Parameter bias;    ///< [out_features]; undefined without bias
+
+ private:
+  std::int64_t in1_features_, in2_features_, out_features_;
+  LinearOptions options_;
+};
+
 /// Makes one dimension of several: by default all but the first.
 class Flatten final : public Module {
  public:

@@ -26,7 +26,8 @@ struct LSTMOptions {
   bool batch_first = false;    ///< input and output are [n, t, ...] instead of [t, n, ...]
   double dropout = 0;          ///< while training, of the outputs of all layers but the last; see dropout()
   bool bidirectional = false;  ///< each layer has a second half, which reads the sequence from its end
-  std::int64_t proj_size = 0;  ///< the length of the hidden state if it is a projection, weight_hr, of the cell's output
+  std::int64_t proj_size =
+      0;  ///< the length of the hidden state if it is a projection, weight_hr, of the cell's output
   DType dtype = float32;
   Device device = cpu;
 };
@@ -51,7 +52,8 @@ struct GRUOptions {
 /// All start values are uniform in [-1 / sqrt(hidden_size), 1 / sqrt(hidden_size)].
 class RecurrentNetwork : public Module {
  public:
-  /// One layer in one direction: "weight_ih_l0", or "weight_ih_l0_reverse". `gates` is 1 for RNN, 4 for LSTM, 3 for GRU.
+  /// One layer in one direction: "weight_ih_l0", or "weight_ih_l0_reverse". `gates` is 1 for RNN, 4 for LSTM, 3 for
+  /// GRU.
   struct Weights {
     Parameter weight_ih;  ///< [gates * hidden_size, size of the layer's input]
     Parameter weight_hh;  ///< [gates * hidden_size, hidden]
