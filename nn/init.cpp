@@ -1,9 +1,10 @@
 #include <taper/grad_mode.h>
-#include <taper/memory_overlap.h>
 #include <taper/nn/init.h>
 #include <taper/nn/module.h>
 
 #include <cmath>
+
+#include "init_checks.h"
 
 namespace taper::nn::init {
 
@@ -15,14 +16,6 @@ Fans fans_of(const char* function, const Tensor& t) {
   std::int64_t window = 1;
   for (const std::int64_t n : t.sizes().subspan(2)) window *= n;
   return {t.size(1) * window, t.size(0) * window};
-}
-
-/// Checks, by the name of the function that was called, what uniform_() and normal_() would complain about.
-void check_weight(const char* function, const Tensor& t) {
-  check<ValueError>(t.defined(), "init.", function, ": the tensor is undefined");
-  check<DTypeError>(t.is_floating_point(), "init.", function, ": the weight must be floating, got ", t.spec());
-  check<ValueError>(!overlaps_itself(t), "init.", function, ": elements of the weight, ", t.spec(),
-                    ", share memory; make it contiguous() first");
 }
 
 double kaiming_deviation(const char* function, const Tensor& t, const KaimingOptions& o) {

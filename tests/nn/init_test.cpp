@@ -125,3 +125,53 @@ TEST_CASE("the same seed gives a layer the same start values") {
   const Linear wide(400, 100);
   check_uniform(wide.weight.detach(), 1 / std::sqrt(400));
 }
+
+TEST_CASE("a truncated normal distribution keeps to its bounds") {
+  manual_seed(3);
+  const Tensor w = empty({100, 400}, {.dtype = float64});
+  const Moments usual = moments(init::trunc_normal_(w));
+  CHECK(usual.min >= -2);
+  CHECK(usual.max <= 2);
+  CHECK(std::abs(usual.mean) < 0.02);
+  CHECK(usual.deviation == Approx(0.8796).epsilon(0.02));
+  const Moments half = moments(init::trunc_normal_(w, {.mean = 1, .std = 2, .a = 1, .b = 100}));
+  CHECK(half.min >= 1);
+  CHECK(half.mean == Approx(1 + 2 * std::sqrt(2 / 3.14159265)).epsilon(0.02));
+  CHECK(moments(init::trunc_normal_(w, {.mean = 3, .std = 0})).max == 2);
+  CHECK_THROWS_WITH(init::trunc_normal_(w, {.a = 2, .b = 1}), Contains("init.trunc_normal_: a must be below b"));
+  CHECK_THROWS_AS(init::trunc_normal_(w, {.std = -1}), ValueError);
+}
+
+TEST_CASE("orthogonal start values have directions at right angles, of length gain") {
+  manual_seed(4);
+  const auto check_rows = [](const Tensor& w, double gain) {
+    const Tensor error = w.matmul(w.t()).sub(eye(w.size(0)).to(w.dtype()).mul(gain * gain)).abs();
+    CHECK(moments(error).max < (w.dtype() == float64 ? 1e-12 : 1e-5));
+  };
+  check_rows(init::orthogonal_(empty({70, 90}, {.dtype = float64})), 1);  // several blocks
+  check_rows(init::orthogonal_(empty({40, 40})), 1);
+  check_rows(init::orthogonal_(empty({8, 3, 2, 2}, {.dtype = float64}), 2).flatten(1), 2);
+  check_rows(init::orthogonal_(empty({9, 4})).t(), 1);
+  Tensor leaf = zeros({3, 3}).requires_grad_();
+  CHECK(init::orthogonal_(leaf).is_leaf());
+  CHECK(init::orthogonal_(empty({0, 3})).numel() == 0);
+  CHECK_THROWS_WITH(init::orthogonal_(ones({3})), StartsWith("init.orthogonal_: "));
+}
+
+TEST_CASE("eye_, dirac_ and sparse_ put zeros where they belong") {
+  CHECK(init::eye_(ones({2, 3})).to_vector<float>() == std::vector<float>{1, 0, 0, 0, 1, 0});
+  CHECK_THROWS_WITH(init::eye_(ones({2, 3, 1})), StartsWith("init.eye_: the weight must be a matrix"));
+
+  CHECK(init::dirac_(ones({3, 2, 3})).to_vector<float>() ==
+        std::vector<float>{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0});
+  CHECK(init::dirac_(ones({4, 2, 1}), 2).to_vector<float>() == std::vector<float>{1, 0, 0, 1, 1, 0, 0, 1});
+  CHECK(init::dirac_(ones({1, 1, 3, 3, 3})).sum().item<float>() == 1);
+  CHECK_THROWS_WITH(init::dirac_(ones({2, 2})), StartsWith("init.dirac_: "));
+  CHECK_THROWS_WITH(init::dirac_(ones({4, 2, 1}), 3), Contains("groups must be positive and divide the 4 outputs"));
+
+  manual_seed(5);
+  const Tensor w = init::sparse_(ones({10, 4}), .25, 2);
+  for (int column = 0; column < 4; ++column) CHECK(w.select(1, column).eq(0).sum().item<int>() == 3);
+  CHECK(init::sparse_(ones({10, 4}), 0).eq(0).sum().item<int>() == 0);
+  CHECK_THROWS_WITH(init::sparse_(ones({2, 2}), 2), Contains("init.sparse_: sparsity must be in [0, 1], got 2"));
+}

@@ -1,4 +1,5 @@
 // Initialisers and random sources, by the moments of a large sample.
+#include <taper/factory.h>
 #include <taper/nn/init.h>
 #include <taper/random.h>
 
@@ -58,6 +59,13 @@ Tensor initialised(const Args& a, Tensor t) {
   if (name == "xavier_normal_") return init::xavier_normal_(t, a.real("gain", 1));
   if (name == "kaiming_uniform_") return init::kaiming_uniform_(t, kaiming_options(a));
   if (name == "kaiming_normal_") return init::kaiming_normal_(t, kaiming_options(a));
+  if (name == "trunc_normal_")
+    return init::trunc_normal_(
+        t, {.mean = a.real("mean", 0), .std = a.real("std", 1), .a = a.real("a", -2), .b = a.real("b", 2)});
+  if (name == "orthogonal_") return init::orthogonal_(t, a.real("gain", 1));
+  if (name == "eye_") return init::eye_(t);
+  if (name == "dirac_") return init::dirac_(t, a.integer("groups", 1));
+  if (name == "sparse_") return init::sparse_(t, a.real("sparsity"), a.real("std", 0.01));
   throw Skip{"init " + name};
 }
 
@@ -96,6 +104,21 @@ void check_permutation(const Tensor& t) {
     if (x[i] != double(i)) throw Failure{"is no permutation"};
 }
 
+void check_orthogonal(const Tensor& t, double gain, bool rows) {
+  const Tensor w = t.to(taper::float64).flatten(1), other = w.t();
+  const Tensor products = rows ? w.matmul(other) : other.matmul(w);
+  const std::vector<double> got = numbers(products), one = numbers(taper::eye(products.size(0)));
+  for (std::size_t i = 0; i < got.size(); ++i)
+    expect_number("product of directions", got[i], gain * gain * one[i], {0, 1e-5});
+}
+
+void check_zeros_per_column(const Tensor& t, std::int64_t want) {
+  for (std::int64_t column = 0; column < t.size(1); ++column) {
+    const std::vector<double> x = numbers(t.select(1, column));
+    if (std::count(x.begin(), x.end(), 0.) != want) throw Failure{"has another number of zeros in a column"};
+  }
+}
+
 void replay_random(const Context& c) {
   Decoder decoder(c.archive);
   const Args args = decoder.args(c.record.at("function").get<std::string>(), c.record.at("options"));
@@ -122,7 +145,11 @@ void replay_initialiser(const Context& c) {
     expect_number("fan_out", double(fans.out), number(r.at("fan_out")), {});
   }
   check_moments("", t, r);
-  if (r.contains("property")) throw Skip{"feature property " + r.at("property").get<std::string>()};
+  if (r.contains("zeros_per_column")) check_zeros_per_column(t, r.at("zeros_per_column").get<std::int64_t>());
+  if (r.contains("property")) {
+    if (args.op() != "orthogonal_") throw Skip{"feature property " + r.at("property").get<std::string>()};
+    check_orthogonal(t, args.real("gain", 1), r.at("rows").get<bool>());
+  }
 }
 
 /// Keys are "relu" or "leaky_relu:0.2".

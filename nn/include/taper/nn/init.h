@@ -45,4 +45,23 @@ Tensor constant_(Tensor t, double value);
 Tensor zeros_(Tensor t);
 Tensor ones_(Tensor t);
 
+struct TruncNormalOptions {
+  double mean = 0, std = 1;
+  double a = -2, b = 2;
+};
+/// Normal with this mean and deviation, what is not in [a, b] drawn again.
+Tensor trunc_normal_(Tensor t, const TruncNormalOptions& options = {});
+/// The rows of t as a matrix [out, rest], or its columns where these are fewer, are orthogonal and of length gain, in
+/// directions that are uniformly distributed. Saxe, McClelland and Ganguli 2013, "Exact solutions to the nonlinear
+/// dynamics of learning in deep linear neural networks".
+Tensor orthogonal_(Tensor t, double gain = 1);
+/// 1 on the diagonal of a matrix, 0 elsewhere.
+Tensor eye_(Tensor t);
+/// A convolution weight [out, in, window...] that passes each input channel on unchanged, as far as there are outputs
+/// for it; one to three dimensions of window. With groups, each group of outputs does so.
+Tensor dirac_(Tensor t, std::int64_t groups = 1);
+/// A matrix [out, in] drawn as normal_(0, std), with sparsity * out elements of each column, rounded up, set to 0.
+/// Martens 2010, "Deep learning via Hessian-free optimization".
+Tensor sparse_(Tensor t, double sparsity, double std = 0.01);
+
 }  // namespace taper::nn::init
