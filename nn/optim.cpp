@@ -1,20 +1,12 @@
 #include <taper/nn/optim.h>
 #include <taper/ops/optim.h>
 
+#include "option_checks.h"
+
 namespace taper::optim {
 
-namespace {
-
-void check_rate(const char* optimizer, const char* option, double value) {
-  check<ValueError>(value >= 0, optimizer, ": ", option, " must not be negative, got ", value);
-}
-
-}  // namespace
-
-SGD::SGD(const std::vector<Group>& groups) {
-  check<ValueError>(!groups.empty(), "SGD: the list of parameter groups is empty");
-  for (const Group& group : groups) add_param_group(group);
-}
+SGD::SGD(const TensorList& params, const SGDOptions& options) { add(params, options); }
+SGD::SGD(const std::vector<Group>& groups) { add(groups); }
 
 void SGD::visit_options(std::size_t group, OptionVisitor& v) {
   SGDOptions& o = options(group);
@@ -44,12 +36,6 @@ void SGD::update(Slot& slot, const Tensor& grad, std::size_t group) {
 }
 
 template <class O, bool decoupled>
-AdamFamily<O, decoupled>::AdamFamily(const std::vector<Group>& groups) {
-  check<ValueError>(!groups.empty(), decoupled ? "AdamW" : "Adam", ": the list of parameter groups is empty");
-  for (const Group& group : groups) add_param_group(group);
-}
-
-template <class O, bool decoupled>
 void AdamFamily<O, decoupled>::visit_options(std::size_t group, OptionVisitor& v) {
   O& o = this->options(group);
   v("lr", o.lr);
@@ -67,8 +53,7 @@ void AdamFamily<O, decoupled>::check_options(std::size_t group) const {
   check_rate(name(), "lr", o.lr);
   check_rate(name(), "eps", o.eps);
   check_rate(name(), "weight_decay", o.weight_decay);
-  for (const double beta : o.betas)
-    check<ValueError>(beta >= 0 && beta < 1, name(), ": betas must be in [0, 1), got ", beta);
+  check_betas(name(), o.betas);
 }
 
 template <class O, bool decoupled>

@@ -1,6 +1,6 @@
 #include <taper/factory.h>
 #include <taper/grad_mode.h>
-#include <taper/nn/optim.h>
+#include <taper/nn/optimizer.h>
 
 #include <algorithm>
 #include <cmath>
@@ -146,6 +146,47 @@ void Optimizer::check_lr(double lr) const {
   check<ValueError>(lr >= 0, name(), ".set_lr: a learning rate must not be negative, got ", lr);
 }
 
+void Optimizer::check_any_group(std::size_t groups) const {
+  check<ValueError>(groups > 0, name(), ": the list of parameter groups is empty");
+}
+
+void Optimizer::check_grad(const Tensor& param, const Tensor& grad) const {
+  check<ShapeError>(grad.sizes() == param.sizes(), name(), ".step: the gradient must have the shape of its parameter, ",
+                    param.sizes(), ", got ", grad.sizes());
+  check<DTypeError>(grad.dtype() == param.dtype(), name(), ".step: the gradient must have the dtype of its parameter, ",
+                    param.dtype(), ", got ", grad.dtype(), "; convert it with to()");
+  check<DeviceError>(grad.device() == param.device(), name(), ".step: the gradient is on ", grad.device(),
+                     " but its parameter is on ", param.device(), "; move it with to()");
+}
+
+std::optional<double> Optimizer::momentum(std::size_t group) const {
+  if (group >= groups_.size()) raise_no_group(group);
+  const double* value = const_cast<Optimizer*>(this)->momentum_option(group);
+  return value ? std::optional<double>(*value) : std::nullopt;
+}
+
+void Optimizer::set_momentum(std::size_t group, double momentum) {
+  if (group >= groups_.size()) raise_no_group(group);
+  double* value = momentum_option(group);
+  check<ValueError>(value, name(), ".set_momentum: this optimizer has neither momentum nor betas");
+  const double before = *value;
+  *value = momentum;
+  try {
+    check_options(group);
+  } catch (...) {
+    *value = before;
+    throw;
+  }
+}
+
+double Optimizer::initial_lr(std::size_t group) const {
+  return group < initial_lrs_.size() ? initial_lrs_[group] : lr(group);
+}
+
+void Optimizer::keep_initial_lrs() {
+  for (std::size_t g = initial_lrs_.size(); g < groups_.size(); ++g) initial_lrs_.push_back(lr(g));
+}
+
 void Optimizer::set_lr(double lr) {
   for (std::size_t g = 0; g < groups_.size(); ++g) set_lr(g, lr);
 }
@@ -168,10 +209,10 @@ void Optimizer::add_slots(const TensorList& params) {
   groups_.push_back(std::move(slots));
 }
 
-Tensor& Optimizer::state_of(Slot& slot, std::size_t i) {
+Tensor& Optimizer::state_of(Slot& slot, std::size_t i, double start) {
   Tensor& state = slot.state[i];
   if (!state.defined())
-    state = zeros_like(slot.param);
+    state = start == 0 ? zeros_like(slot.param) : full_like(slot.param, start);
   else if (state.dtype() != slot.param.dtype() || state.device() != slot.param.device())
     state = state.to(slot.param.device(), slot.param.dtype());  // the parameter was converted since
   return state;
@@ -192,7 +233,10 @@ TensorDict Optimizer::state_dict() const {
         else if (slot.steps > 0 && needs_state(g, i))  // asked for since the last step, which would have made it so
           out.insert(state_key(index, names[i]), zeros_like(slot.param));
       }
-      if (counts_steps() && slot.steps > 0) out.insert(state_key(index, "step"), full({}, slot.steps, int64));
+      if (counts_steps() && slot.steps > 0) {
+        out.insert(state_key(index, "step"), full({}, slot.steps, int64));
+        if (number_name()) out.insert(state_key(index, number_name()), full({}, slot.number, float64));
+      }
       ++index;
     }
     out.insert(group_key(g, "params"), arange(first, std::int64_t(index)));
@@ -253,6 +297,15 @@ Optimizer::Slot Optimizer::read_slot(detail::EntryReader& entries, const Tensor&
   } else {
     missing = step_key;
   }
+  if (number_name()) {
+    const std::string key = state_key(index, number_name());
+    if (entries.find(key)) {
+      slot.number = entries.number(key).to<double>();
+      present = key;
+    } else {
+      missing = key;
+    }
+  }
   check<ValueError>(present.empty() || missing.empty(), name(), ".load_state_dict: '", missing, "' is missing beside '",
                     present, "'; a parameter has all of its state or none");
   return slot;
@@ -291,6 +344,7 @@ void Optimizer::load_state_dict(const TensorDict& state) {
     visit_options(g, set);
   }
   groups_ = std::move(loaded.groups);
+  initial_lrs_.clear();
 }
 
 }  // namespace taper::optim

@@ -1,11 +1,11 @@
 #pragma once
-// Optimizers and schedulers by the names the records use.
+// Optimizers and schedules by the names the records use.
 #include <taper/nn/lr_scheduler.h>
 #include <taper/nn/optim.h>
 
 #include <memory>
 
-#include "value.h"
+#include "decode.h"
 
 namespace oracle {
 
@@ -17,7 +17,15 @@ bool has_optimizer(const std::string& name);
 /// Throws Skip if the library lacks the optimizer or one of its options.
 std::unique_ptr<taper::optim::Optimizer> make_optimizer(const std::string& name,
                                                         const std::vector<OptimizerGroup>& groups);
-bool has_scheduler(const std::string& name);
-std::unique_ptr<taper::optim::LRScheduler> make_scheduler(taper::optim::Optimizer& optimizer, const Args& options);
+
+/// A schedule, and those that it combines.
+struct Schedule {
+  std::vector<std::unique_ptr<taper::optim::LRScheduler>> all;  // the last one is stepped
+  taper::optim::ReduceLROnPlateau* plateau = nullptr;           // instead, if the schedule goes by a metric
+  taper::optim::LRScheduler& last() const { return *all.back(); }
+};
+/// Throws Skip if the library lacks the scheduler or one of its options.
+Schedule make_schedule(taper::optim::Optimizer& optimizer, const std::string& name, const Json& options,
+                       Decoder& decoder);
 
 }  // namespace oracle

@@ -127,31 +127,34 @@ void replay_schedule(const Context& c) {
   const Json& r = c.record;
   const Tolerance tol = tolerance(r.at("tol"));
   const std::string name = r.at("scheduler").get<std::string>();
-  if (!has_scheduler(name)) throw Skip{"scheduler " + name};
   Decoder decoder(c.archive);
-  const Args options = decoder.args(name, r.at("options"));
   std::vector<OptimizerGroup> groups;
   for (const Json& lr : r.at("initial_lr")) {
     const Tensor param = make_tensor({.dtype = "float32", .shape = {1}, .floating = true, .reals = {0}});
     groups.push_back({{Tensor(param).requires_grad_()}, decoder.args("SGD", {{"lr", lr}, {"momentum", 0.9}})});
   }
   const auto optimizer = make_optimizer("SGD", groups);
-  const auto scheduler = make_scheduler(*optimizer, options);
-  if (r.contains("metrics") || r.contains("momentum")) throw Skip{"feature scheduler with metrics or momentum"};
+  const Schedule schedule = make_schedule(*optimizer, name, r.at("options"), decoder);
   const Json& want = r.at("lr");
   for (std::size_t t = 0; t < want.size(); ++t) {
     if (t > 0) {
       optimizer->step();
-      scheduler->step();
+      if (schedule.plateau)
+        schedule.plateau->step(number(r.at("metrics").at(t - 1)));
+      else
+        schedule.last().step();
     }
-    for (std::size_t g = 0; g < groups.size(); ++g)
-      expect_number("rate " + std::to_string(g) + " after " + std::to_string(t) + " steps", optimizer->lr(g),
-                    number(want[t][g]), tol);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const std::string where = std::to_string(g) + " after " + std::to_string(t) + " steps";
+      expect_number("rate " + where, optimizer->lr(g), number(want[t][g]), tol);
+      if (r.contains("momentum"))
+        expect_number("momentum " + where, optimizer->momentum(g).value(), number(r.at("momentum")[t][g]), tol);
+    }
   }
   if (!r.value("step_past_end_throws", false)) return;
   try {
-    scheduler->step();
-    scheduler->step();
+    schedule.last().step();
+    schedule.last().step();
   } catch (const taper::Error&) {
     return;
   }
