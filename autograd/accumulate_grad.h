@@ -21,4 +21,8 @@ class AccumulateGrad final : public Node {
   std::mutex mutex_;  // several backward passes may reach the leaf at once
 };
 
+/// A recorded gradient as a value of its own: further derivatives by it take in what is computed from it, and nothing
+/// else that happens to be made of the same memory. g should be the only handle to it.
+Tensor as_own_value(const Tensor& g);
+
 }  // namespace taper

@@ -44,6 +44,22 @@ namespace {
 }
 }  // namespace
 
+namespace {
+struct OwnValue final : Node {
+  Gradients apply(Gradients g) override { return {g[0]}; }
+};
+}  // namespace
+
+Tensor as_own_value(const Tensor& g) {
+  if (!g.requires_grad()) return g;
+  auto node = make_intrusive<OwnValue>();
+  node->set_name("gradient");
+  node->connect(g);
+  Tensor value(g.impl()->shallow_copy_and_detach(true));
+  set_history(value, node);
+  return value;
+}
+
 Gradients AccumulateGrad::apply(Gradients grads) {
   const Tensor target = leaf();
   if (!target.defined() || !target.requires_grad()) return {};
@@ -65,7 +81,7 @@ void AccumulateGrad::accumulate(const Tensor& target, Tensor g) {
     // it in place; recorded gradients keep their history.
     const bool ours = is_sole_owner(g) && g.is_contiguous();
     if (GradMode::is_enabled())
-      total = ours ? std::move(g) : g.clone();
+      total = ours ? as_own_value(g) : g.clone();
     else
       total = ours ? std::move(g) : g.detach().clone();
     return;

@@ -232,6 +232,17 @@ class BackwardPass {
     }
   }
 
+  /// Stores a gradient that was asked for. A recorded pass that goes on from here does so from what is handed out,
+  /// which further derivatives can then be taken by; a copy goes on, so that the caller may write to its own.
+  static void take(Capture& c, Tensor& g, bool goes_on) {
+    if (!g.defined() || !GradMode::is_enabled()) {
+      c.value = g;
+      return;
+    }
+    c.value = !g.is_contiguous() ? g.contiguous() : is_sole_owner(g) ? as_own_value(g) : g.clone();
+    g = goes_on ? c.value.clone() : c.value;
+  }
+
   struct NewestLast {  // of a heap: the newest node on top
     BackwardPass* pass;
     bool operator()(std::uint32_t a, std::uint32_t b) const {
@@ -260,7 +271,7 @@ class BackwardPass {
       if (hooks) [[unlikely]]
         hooks->see_gradients(*node, in);
       for (Capture& c : captures_)
-        if (c.edge.node == node && !c.run) c.value = in[c.edge.slot];
+        if (c.edge.node == node && !c.run) take(c, in[c.edge.slot], tasks_[at].needed);
       if (tasks_[at].needed) {
         out = watched_ ? apply_watched(*node, std::move(in))
               : hooks  ? hooks->apply(*node, std::move(in))
@@ -307,12 +318,12 @@ TensorList grad(const TensorList& outputs, const TensorList& inputs, const Tenso
   BackwardPass pass("grad", outputs, grad_outputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) pass.capture(inputs[i], std::int64_t(i), false);
   pass.run(options.retain_graph.value_or(options.create_graph), options.create_graph);
+  const GradModeGuard mode(options.create_graph);  // whatever the caller's: what is copied must keep its history
   TensorList out;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Tensor g = std::move(pass.captures()[i].value);
     // What is handed out is the caller's to write to: no other result, nor the gradient passed in, may change with it.
-    if (g.defined() && !(is_sole_owner(g) && g.is_contiguous()))
-      g = options.create_graph ? g.clone() : g.detach().clone();
+    if (g.defined() && !(is_sole_owner(g) && g.is_contiguous())) g = g.clone();
     out.push_back(std::move(g));
     check<AutogradError>(out.back().defined() || options.allow_unused, "grad: input ", std::int64_t(i), " (",
                          inputs[i].spec(),

@@ -154,7 +154,8 @@ struct ClampGradBackward final : Node {
   Saved self{this, "self"};
   std::optional<Scalar> min, max;
   void save(const Tensor&, const Tensor& x, const std::optional<Scalar>& low, const std::optional<Scalar>& high) {
-    self = x, min = low, max = high;
+    if (wants(0)) self = x;
+    min = low, max = high;
   }
   Gradients apply(Gradients g) override {
     return {wants(0) ? ops::clamp_grad(g[0], self, min, max) : Tensor(), wants(1) ? zeros_like(g[0]) : Tensor()};
@@ -208,7 +209,9 @@ Tensor relu_gradient(const Tensor& g, const Tensor& y) { return ops::relu_grad(g
 /// relu_grad is g where the result is above 0: a step in its second argument.
 struct ReluGradBackward final : Node {
   Saved result{this, "result"};
-  void save(const Tensor&, const Tensor& y) { result = y; }
+  void save(const Tensor&, const Tensor& y) {
+    if (wants(0)) result = y;
+  }
   Gradients apply(Gradients g) override {
     return {wants(0) ? ops::relu_grad(g[0], result) : Tensor(), wants(1) ? zeros_like(g[0]) : Tensor()};
   }

@@ -358,3 +358,58 @@ TEST_CASE("the graph holds no tensor that holds the graph", "[B83]") {
   }
   CHECK(live_nodes() == before);
 }
+
+TEST_CASE("a recorded gradient of an intermediate result leads to those computed after it", "[S98]") {
+  Tensor x = leaf({1, 2, 3});
+  const Tensor h = x.transpose(0, 0).square(), y = (h * h * h).sum();  // y = h^3, dy/dh = 3 h^2, dy/dx = dy/dh 2 x
+
+  const TensorList g = autograd::grad({y}, {h, x}, {}, {.create_graph = true});
+
+  const Tensor seed = ones({3}, float64);
+  CHECK(values(autograd::grad({g[1]}, {g[0]}, {seed}, {.retain_graph = true})[0]) == Values{2, 4, 6});
+  CHECK(values(autograd::grad({g[1]}, {x}, {seed})[0]) == Values{30, 30 * 16, 30 * 81});
+  Tensor mine = g[0];
+  const NoGradGuard no_grad;
+  mine.zero_();  // what was handed out is the caller's
+  CHECK(values(g[1]) == Values{6, 3 * 16 * 4, 3 * 81 * 6});
+}
+
+TEST_CASE("a gradient of a leaf is a value of its own, though another was computed from the same numbers") {
+  Tensor x = leaf({2, 3}), w = leaf({4, 5});
+  const Tensor h = w * w, y = h * (x + h);  // dy/dx = h, which is a part of dy/dw too
+  const TensorList g = autograd::grad({y}, {x, w}, {ones({2}, float64)}, {.create_graph = true});
+  CHECK(values(g[0]) == Values{16, 25});
+  CHECK_THROWS_AS(autograd::grad({g[1].sum()}, {g[0]}, {}, {.retain_graph = true}), AutogradError);
+  y.sum().backward({}, true, true);
+  CHECK_THROWS_AS(autograd::grad({w.grad().sum()}, {x.grad()}), AutogradError);
+  x.set_grad({}), w.set_grad({});
+}
+
+TEST_CASE("the gradient of a transposed intermediate result leads on too, and lies in order") {
+  Tensor x = tensor({{0.5, 0.25}, {-0.5, 0.75}}, {.dtype = float64, .requires_grad = true});
+  const Tensor t = x.t(), y = t.clamp(-1, 1);
+  const TensorList g = autograd::grad({y}, {t, x}, {ones({2, 2}, float64)}, {.create_graph = true});
+  CHECK(g[0].is_contiguous());
+  const TensorList by = autograd::grad({g[1]}, {g[0]}, {tensor({{1, 2}, {3, 4}}, float64)});
+  CHECK(values(by[0]) == Values{1, 3, 2, 4});
+}
+
+TEST_CASE("a gradient that is asked for twice keeps its history, also where the caller records nothing") {
+  Tensor x = leaf({2, 3});
+  const Tensor h = x.exp(), y = (h * h).sum();
+  const NoGradGuard no_grad;
+  const TensorList g = autograd::grad({y}, {h, h, x, x}, {}, {.create_graph = true});
+  for (const Tensor& t : g) CHECK(t.grad_fn());
+  for (std::size_t i = 0; i < g.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k) CHECK_FALSE(g[i].is_alias_of(g[k]));
+}
+
+TEST_CASE("what a derivative does not read may be written: the bounds of clamp have the slope zero", "[S96]") {
+  Tensor x = leaf({-3, 2});
+  const Tensor g = autograd::grad({x.clamp(-1, 4)}, {x}, {ones({2}, float64)}, {.create_graph = true})[0];
+  {
+    const NoGradGuard no_grad;
+    x.mul_(3);
+  }
+  CHECK(values(autograd::grad({g}, {x}, {ones({2}, float64)})[0]) == Values{0, 0});  // whatever x is by now
+}

@@ -24,6 +24,8 @@ Ints Generator::shape(int most_dims) {
 int Generator::variable(const Reference& state) {
   std::vector<int> all;
   for (const auto& [v, _] : state.names()) all.push_back(v);
+  // What a recorded pass was computed from is what it has kept.
+  if (higher_ && differentiated_ > all[0] && chance(40)) std::erase_if(all, [&](int v) { return v > differentiated_; });
   const std::size_t n = all.size();
   return chance(60) ? all[n - 1 - std::size_t(between(0, std::int64_t(std::min<std::size_t>(n, 5)) - 1))] : one_of(all);
 }
@@ -69,7 +71,7 @@ std::optional<Step> Generator::out_of_place(Reference& state) {
     if (other >= 0) s.in.push_back(other);
     return other >= 0;
   };
-  switch (between(0, 11)) {
+  switch (higher_ && chance(80) ? between(0, 6) : between(0, 11)) {
     case 0:
     case 1:
     case 2:
@@ -374,37 +376,55 @@ std::optional<Step> Generator::pass(Reference& state, int root) {
   Step s;
   const Variable& v = state.at(root);
   s.in = {root};
-  s.what = chance(60) ? Do::backward : Do::grad;
-  s.flag = chance(50);
-  s.flag2 = chance(30);
+  s.what = chance(higher_ ? 30 : 60) ? Do::backward : Do::grad;
+  s.flag = chance(higher_ ? 80 : 50);
+  s.flag2 = chance(higher_ ? 70 : 30);
   if (v.numel() != 1 || chance(30))
     for (std::size_t i = v.numel(); i > 0; --i) s.numbers.push_back(number());
   const std::int64_t inputs = s.what == Do::grad ? between(1, 2) : chance(20) ? 1 : 0;
   for (std::int64_t i = 0; i < inputs; ++i) {
-    s.in.push_back(variable(state));
+    std::vector<int> before;
+    if (higher_)
+      for (const auto& [other, _] : state.names())
+        if (other < root && state.requires_grad(other)) before.push_back(other);
+    s.in.push_back(before.empty() ? variable(state) : one_of(before));
     if (s.what == Do::grad) s.out.push_back(made());
   }
   // Mostly ask for what can be asked for: refusals are quick to test.
   for (const int in : s.in)
-    if (!state.requires_grad(in).value_or(true) && chance(95)) return {};
+    if (!state.requires_grad(in) && chance(95)) return {};
+  if (s.flag2) {
+    derived_.insert(derived_.end(), s.out.begin(), s.out.end());
+    differentiated_ = root;
+  }
   return s;
 }
 
 std::optional<Step> Generator::last_pass(Reference& state) {
   if (state.names().empty()) return {};
-  return pass(state, variable(state));
+  const int again = derived(state);
+  return pass(state, again >= 0 && chance(50) ? again : variable(state));
+}
+
+/// What a recorded pass returned, if there is any: it is differentiated again more often than others are once.
+int Generator::derived(const Reference& state) {
+  std::erase_if(derived_, [&](int v) { return !state.has(v) || !state.requires_grad(v); });
+  return derived_.empty() ? -1 : one_of(derived_);
 }
 
 std::optional<Step> Generator::propose(Reference& state) {
   if (state.names().size() < 2) return leaf();
-  const std::int64_t what = between(0, 99);
+  const int again = derived(state);
+  if (again >= 0 && chance(higher_ ? 20 : 4)) return pass(state, again);
+  // In a program about higher derivatives, first something curved, then passes, then writes to what they kept.
+  const std::int64_t what = higher_ && chance(40) ? (again >= 0 ? 40 : chance(50) ? 90 : 20) : between(0, 99);
   if (what < 8) return leaf();
   if (what < 32) return out_of_place(state);
   if (what < 58) return in_place(state);
   if (what < 78) return view(state);
   if (what < 81) return several(state);
   if (what < 88) return change(state);
-  if (what < 94) return pass(state, variable(state));
+  if (what < (higher_ ? 97 : 94)) return pass(state, variable(state));
   Step s;
   s.what = state.depth() > 0 && chance(70) ? Do::end : chance(80) ? Do::no_grad : Do::inference;
   return s;

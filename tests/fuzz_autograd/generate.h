@@ -10,7 +10,7 @@ namespace fuzz {
 /// Proposes steps that fit the tensors the reference has; most of them are programs.
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed) : random_(seed) {}
+  explicit Generator(std::uint64_t seed) : random_(seed), higher_(chance(35)) {}
 
   int length() { return int(between(3, 40)); }
   std::optional<Step> propose(Reference& state);
@@ -29,6 +29,7 @@ class Generator {
     return from[std::size_t(between(0, std::int64_t(from.size()) - 1))];
   }
   int variable(const Reference& state);
+  int derived(const Reference& state);
   int like(const Reference& state, const Ints& shape, bool broadcast);
   int made() { return next_++; }
 
@@ -43,7 +44,10 @@ class Generator {
   void number_arguments(Step& s);
 
   std::mt19937_64 random_;
+  bool higher_;  // whether this program is about higher derivatives
   int next_ = 0;
+  std::vector<int> derived_;  // results of recorded passes
+  int differentiated_ = -1;   // where the last of them started
 };
 
 }  // namespace fuzz

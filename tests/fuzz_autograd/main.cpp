@@ -57,8 +57,8 @@ class Machine {
       if (got.sizes().vec() != want.shape)
         return fmt::format("v{} has shape {}, expected another", v, taper::IntSpan(got.sizes()).size());
       if (const std::string d = differs(reference_.values(want), got); !d.empty()) return fmt::format("v{}: {}", v, d);
-      if (const auto r = reference_.requires_grad(v); r && got.requires_grad() != *r)
-        return fmt::format("v{}.requires_grad() is {}, expected {}", v, !*r, *r);
+      if (const bool r = reference_.requires_grad(v); got.requires_grad() != r)
+        return fmt::format("v{}.requires_grad() is {}, expected {}", v, !r, r);
       const taper::Tensor g = got.grad();
       const auto want_grad = reference_.grad(want);
       if (want_grad || g.defined()) {

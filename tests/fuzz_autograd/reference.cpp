@@ -33,12 +33,6 @@ std::optional<std::vector<double>> Reference::grad(const Variable& v) const {
   return values(all_[std::size_t(v.grad)]);
 }
 
-std::optional<bool> Reference::requires_grad(int variable) {
-  const Variable& v = at(variable);
-  if (v.soft) return {};
-  return requires_grad(v);
-}
-
 // ---- Histories ----
 
 bool Reference::is_stale(const Variable& v) const {
@@ -73,10 +67,7 @@ void Reference::refresh(int index, unsigned& refused) {
   const Numbers whole = operand(base, from >= 0);
   v.ids.clear();
   for (const int place : v.places) v.ids.push_back(showing(base, whole, place));
-  Operation op;
-  if (from >= 0) op.edges.push_back(from);
-  op.soft = base.soft;
-  v.operation = add(std::move(op));
+  v.operation = add({.edges = {from}});
   v.view_version = memory(v).version;
 }
 
@@ -107,23 +98,29 @@ int Reference::edge(int index, unsigned& refused) {
 
 Reference::Call Reference::begin(const std::vector<int>& args) {
   Call call = look_at(args);
-  connect(call, args);
+  connect(call);
   return call;
 }
 
 Reference::Call Reference::look_at(const std::vector<int>& args) const {
   Call call;
-  for (const int a : args) {
-    call.wants.push_back(requires_grad(all_[std::size_t(a)]));
-    call.recorded |= recording() && call.wants.back();
-    call.soft |= all_[std::size_t(a)].soft;
-  }
+  call.args = args;
+  for (const int a : args) call.recorded |= recording() && requires_grad(all_[std::size_t(a)]);
   return call;
 }
 
-void Reference::connect(Call& call, const std::vector<int>& args) {
-  for (std::size_t i = 0; i < args.size(); ++i)
-    call.edges.push_back(call.recorded && call.wants[i] ? edge(args[i], call.refused) : -1);
+void Reference::connect(Call& call) {
+  for (const int a : call.args)
+    call.edges.push_back(call.recorded && requires_grad(all_[std::size_t(a)]) ? edge(a, call.refused) : -1);
+}
+
+std::vector<Flow> Reference::arguments(const Call& call) const {
+  std::vector<Flow> out;
+  for (std::size_t i = 0; i < call.args.size(); ++i) {
+    const Variable& v = all_[std::size_t(call.args[i])];
+    out.push_back({call.edges[i], v.memory, memory(v).version});
+  }
+  return out;
 }
 
 Reference::Numbers Reference::results(Numbers ids) {
@@ -167,11 +164,6 @@ int Reference::add(Operation op) {
   return int(operations_.size() - 1);
 }
 
-void Reference::save(Operation& op, int v, bool certain) const {
-  const Variable& kept = all_[std::size_t(v)];
-  op.kept.push_back({kept.memory, memory(kept).version, certain});
-}
-
 // ---- Making tensors ----
 
 int Reference::define(int variable, Variable v) {
@@ -201,23 +193,16 @@ bool Reference::reasonable(const Numbers& ids) const {
 }
 
 Verdict Reference::functional(const Step& s, const Numbers& ids, Ints shape, bool row_major, const Call& call,
-                              const std::vector<int>& saved, bool saves_result, bool saves_constant) {
-  unsigned refused = call.refused;
-  if (call.recorded)
-    for (const int v : saved)
-      if (memory(all_[std::size_t(v)]).inference) refused |= kInference;
-  if (!reasonable(ids) || (refused && call.soft)) return {.skipped = true};
+                              Rule rule, double number) {
+  Operation op;
+  if (call.recorded) op = operation(rule, arguments(call), number);
+  const unsigned refused = call.refused | keeps_inference(op);
+  if (!reasonable(ids)) return {.skipped = true};
   if (refused) return {.must = refused};
   Variable out = fresh(ids, std::move(shape), row_major);
-  out.soft = call.soft && call.recorded;
   if (call.recorded) {
-    Operation op;
-    op.soft = call.soft;
-    for (const int e : call.edges)
-      if (e >= 0) op.edges.push_back(e);
-    for (const int v : saved) save(op, v);
-    if (saves_constant) op.kept.push_back({0, 0});
-    if (saves_result) op.kept.push_back({out.memory, 0});
+    for (Operation::Kept& k : op.kept)
+      if (k.role == Operation::result) k.value = {int(operations_.size()), out.memory, 0};
     out.ids = marked(ids);
     out.operation = add(std::move(op));
   }
@@ -247,7 +232,7 @@ Verdict Reference::reduction(const Step& s) {
     if (o == kNone) o = tape_.constant(0);
     o = s.what == Do::mean_dim ? tape_.unary(Fn::scale, o, 1 / double(length)) : tape_.same(o, tape_.value(o));
   }
-  return functional(s, out, shape, true, call, {});
+  return functional(s, out, shape, true, call, Rule::linear);
 }
 
 Verdict Reference::joined(const Step& s) {
@@ -267,10 +252,7 @@ Verdict Reference::joined(const Step& s) {
           sum = tape_.binary(Fn::add, sum, tape_.binary(Fn::mul, x[i * k + l], y[l * m + j]));
         out.push_back(sum);
       }
-    std::vector<int> saved;
-    if (call.wants[1]) saved.push_back(args[0]);
-    if (call.wants[0]) saved.push_back(args[1]);
-    return functional(s, out, {a.shape[0], b.shape[1]}, true, call, saved);
+    return functional(s, out, {a.shape[0], b.shape[1]}, true, call, Rule::matmul);
   }
   const std::size_t dim = std::size_t(s.ints[0]);
   if (a.shape.size() != b.shape.size() || dim >= a.shape.size()) return {.skipped = true};
@@ -284,15 +266,14 @@ Verdict Reference::joined(const Step& s) {
     for (std::size_t i = 0; i < na; ++i) out.push_back(tape_.same(x[o * na + i], tape_.value(x[o * na + i])));
     for (std::size_t i = 0; i < nb; ++i) out.push_back(tape_.same(y[o * nb + i], tape_.value(y[o * nb + i])));
   }
-  return functional(s, out, shape, is_contiguous(a) && is_contiguous(b), call, {});
+  return functional(s, out, shape, is_contiguous(a) && is_contiguous(b), call, Rule::linear);
 }
 
 // ---- One step ----
 
 Verdict Reference::execute(const Step& s) {
-  const bool views = s.what >= Do::view_select && s.what <= Do::chunk;
   for (const int v : s.in)
-    if (!has(v) || (views && !recording() && at(v).soft)) return {.skipped = true};
+    if (!has(v)) return {.skipped = true};
   // Looking at a view may bring its history up to date. What is skipped must leave no trace.
   std::vector<std::pair<int, Variable>> before;
   for (const int v : s.in) before.emplace_back(index(v), at(v));
@@ -372,10 +353,9 @@ Verdict Reference::change(const Step& s) {
   switch (s.what) {
     case Do::detach_:
       if (v.base >= 0) return {.must = kView};
-      v.operation = -1, v.asked = v.retains = v.soft = false;
+      v.operation = -1, v.asked = v.retains = false;
       return {};
     case Do::requires_grad_: {
-      if (v.soft) return {.skipped = true};
       unsigned refused = 0;
       if (!s.flag && requires_grad(v) && !is_leaf(self, refused)) return {.must = kNotLeaf};
       if (s.flag && memory(v).inference && !inference()) refused |= kInference;
@@ -386,7 +366,7 @@ Verdict Reference::change(const Step& s) {
     }
     case Do::set_data: {
       const Variable from = all_[std::size_t(index(s.in[1]))];
-      if (v.soft || (v.operation >= 0 && from.shape != v.shape)) return {.skipped = true};
+      if (v.operation >= 0 && from.shape != v.shape) return {.skipped = true};
       if (v.retains || index(s.in[1]) == self) return {.skipped = true};
       for (Variable& other : all_)
         if (other.base == self) other.base = -1, other.made = Made::own;
@@ -395,7 +375,6 @@ Verdict Reference::change(const Step& s) {
       return {};
     }
     case Do::retain_grad: {
-      if (v.soft) return {.skipped = true};
       if (!requires_grad(v)) return {.must = kNoHistory};
       unsigned refused = 0;
       if (!is_leaf(self, refused)) v.retains = true;

@@ -1,8 +1,9 @@
 #pragma once
 // What a program must do, worked out without Taper and without tricks. Memory is an array of numbers; a tensor is a
 // list of places in it; what a tensor's elements were computed from is kept number by number on a tape. Beside it
-// stands a small graph of operations, which says only which programs are refused: what saved which memory at which
-// version, what was freed, what is a leaf.
+// stands a graph of operations, which says only which programs are refused: what saved which memory at which version,
+// what was freed, what is a leaf. A backward pass that is recorded adds the operations that its rules are made of.
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -20,21 +21,63 @@ struct Memory {
   bool inference = false;
 };
 
+/// How an operation is differentiated, and so what it keeps. `x` and `y` are its arguments, `z` its result.
+enum class Rule : std::uint8_t {
+  linear,   // the gradient goes on, moved or scaled: nothing is kept
+  chosen,   // the same, at places that are kept
+  stop,     // the gradient is 0
+  copy,     // that of x is 0, that of y goes on
+  through,  // writes through a view: `writer` is the write itself
+  mul,
+  div,
+  matmul,
+  extremum,
+  power,  // x to the number
+  square,
+  log,
+  sin,
+  cos,
+  abs,
+  clamp,
+  exp,
+  sqrt,
+  reciprocal,
+  tanh,
+  sigmoid,
+  relu,
+  // What the rules of others are made of: of the gradient x and, for the last four, what they kept, y.
+  tanh_grad,
+  sigmoid_grad,
+  relu_grad,
+  clamp_grad
+};
+
+/// A value as operations see it: the operation its gradient goes to, and what of memory would be kept with it. Memory 0
+/// is what nobody else can write to.
+struct Flow {
+  int operation = -1;
+  int memory = 0;
+  std::uint32_t version = 0;
+};
+
 /// An operation that was recorded, or the sink of a leaf.
 struct Operation {
+  enum Role { x, y, result, places };
   struct Kept {
-    int memory = 0;
-    std::uint32_t version = 0;
-    bool certain = true;
+    Role role;
+    Flow value;
   };
-  std::vector<int> edges;
-  std::vector<Kept> kept;
-  int freed = 0;      // 0 no, 1 perhaps, 2 yes
-  bool soft = false;  // stands for operations the reference does not know one by one: a recorded backward pass
+  Rule rule = Rule::linear;
+  std::vector<int> edges = {};  // for each argument, -1 where no gradient is wanted
+  double number = 0;
+  std::vector<Kept> kept = {};
+  int writer = -1;
+  bool part = false;  // one of several results of the operation that its edge leads to
+  bool freed = false;
   // Sinks only.
   int leaf = -1;
-  Ints shape;
-  std::vector<Id> ids;
+  Ints shape = {};
+  std::vector<Id> ids = {};
 };
 
 enum class Made : std::uint8_t { own, view, without_recording, several };
@@ -49,7 +92,6 @@ struct Variable {
   bool asked = false;  // requires_grad_()
   bool retains = false;
   bool frozen = false;
-  bool soft = false;   // whether it requires grad is not known: it comes from a recorded backward pass
   int operation = -1;  // what made it
   int sink = -1;
   std::vector<Id> ids;
@@ -78,8 +120,7 @@ class Reference {
   std::vector<double> values(const Variable& v) const;
   /// The values of v.grad(), if there is one.
   std::optional<std::vector<double>> grad(const Variable& v) const;
-  /// Only where it is certain.
-  std::optional<bool> requires_grad(int variable);
+  bool requires_grad(int variable) const { return requires_grad(at(variable)); }
   const Memory& memory(const Variable& v) const { return memories_[std::size_t(v.memory)]; }
   bool recording() const { return modes_.empty(); }
   bool inference() const;
@@ -93,9 +134,9 @@ class Reference {
 
  private:
   struct Call {
-    bool recorded = false, soft = false;
+    bool recorded = false;
     unsigned refused = 0;
-    std::vector<bool> wants;
+    std::vector<int> args;
     std::vector<int> edges;
   };
   using Numbers = std::vector<Id>;
@@ -113,19 +154,21 @@ class Reference {
   int edge(int v, unsigned& refused);
   Call begin(const std::vector<int>& args);
   Call look_at(const std::vector<int>& args) const;
-  void connect(Call& call, const std::vector<int>& args);
+  void connect(Call& call);
   Numbers results(Numbers ids);
   const Numbers& marked(const Numbers& ids);
   Id showing(const Variable& v, const Numbers& elements, int place);
   Numbers operand(const Variable& v, bool recorded);
-  void save(Operation& op, int v, bool certain = true) const;
   int add(Operation op);
+  Operation operation(Rule rule, const std::vector<Flow>& args, double number = 0) const;
+  std::vector<Flow> arguments(const Call& call) const;
+  unsigned keeps_inference(const Operation& op) const;
 
   // Making
   int define(int variable, Variable v);
   Variable fresh(const Numbers& ids, Ints shape, bool row_major);
-  Verdict functional(const Step& s, const Numbers& ids, Ints shape, bool row_major, const Call& call,
-                     const std::vector<int>& saved, bool saves_result = false, bool saves_constant = false);
+  Verdict functional(const Step& s, const Numbers& ids, Ints shape, bool row_major, const Call& call, Rule rule,
+                     double number = 0);
   Verdict elementwise(const Step& s);
   Verdict reduction(const Step& s);
   Verdict joined(const Step& s);
@@ -136,20 +179,23 @@ class Reference {
   int make_view(int self, const std::vector<int>& positions, Ints shape, bool several, const Call& call, int operation);
 
   // Writing
-  enum class Keep : std::uint8_t { never, if_self_wants, always };
   using Compute = std::function<std::optional<Numbers>(const Numbers& old, const Numbers& value)>;
   std::optional<Numbers> compute(const std::string& op, const Numbers& x, const Numbers& y,
                                  const std::vector<double>& c);
   Verdict write(const Step& s);
   Verdict assign(const Step& s);
-  Verdict write_into(int self, int arg, const Compute& result, Keep keeps_argument, bool keeps_result,
-                     bool keeps_constant);
+  Verdict write_into(int self, int arg, const Compute& result, Rule rule, double number = 0);
 
   Verdict perform(const Step& s);
   Verdict reshape(const Step& s);
   Verdict change(const Step& s);
   Verdict backward(const Step& s);
-  void accumulate(int leaf, const Numbers& g, bool recorded, int operation, bool in_place);
+  void accumulate(int leaf, const Numbers& g, bool recorded, const Flow& flow, bool in_place);
+
+  // Recorded passes
+  Flow apply(Rule rule, const std::vector<Flow>& args, double number = 0);
+  Flow view_of(const Flow& v);
+  std::vector<Flow> differentiate(int operation, const Flow& g);
   bool reasonable(const Numbers& ids) const;
 
   Tape tape_;

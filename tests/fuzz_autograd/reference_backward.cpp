@@ -5,12 +5,10 @@
 
 namespace fuzz {
 
-/// How sure it is that something happens in a pass.
-enum : int { kNo, kPerhaps, kYes };
-
 const std::vector<std::string>& Reference::rules() {
   static const std::vector<std::string> all{"views do not follow their base", "writes through views stay in the view",
-                                            "overwritten values are not noticed", "gradients do not add up"};
+                                            "overwritten values are not noticed", "gradients do not add up",
+                                            "recorded passes keep nothing"};
   return all;
 }
 
@@ -22,23 +20,22 @@ Verdict Reference::backward(const Step& s) {
   if (s.numbers.empty() ? start.numel() != 1 : s.numbers.size() != start.numel()) return {.skipped = true};
   if (start.numel() == 0) return {.skipped = true};
 
-  // Which gradients of one recorded pass depend on each other is not known here.
-  for (std::size_t i = 1; i < s.in.size(); ++i)
-    if (at(s.in[i]).soft) return {.skipped = true};
-
   // Where it starts, and what is asked for.
   Verdict verdict;
-  const auto refuse = [&](unsigned why, bool sure) { (sure ? verdict.must : verdict.may) |= why; };
+  const auto refuse = [&](unsigned why) { verdict.must |= why; };
   const auto edge_of = [&](int v) {
     unsigned refused = 0;
     const int e = edge(v, refused);
-    if (e < 0 || refused) refuse(refused | kNoHistory, true);
-    if (all_[std::size_t(v)].soft) refuse(kNoHistory, false);
+    if (e < 0 || refused) refuse(refused | kNoHistory);
     return e;
   };
   const int first = edge_of(root);
   std::vector<int> asked;
-  for (std::size_t i = 1; i < s.in.size(); ++i) asked.push_back(edge_of(index(s.in[i])));
+  for (std::size_t i = 1; i < s.in.size(); ++i) {
+    asked.push_back(edge_of(index(s.in[i])));
+    // Which of two equal gradients is computed from which is Taper's business.
+    if (recorded && std::count(asked.begin(), asked.end(), asked.back()) > 1) return {.skipped = true};
+  }
   // backward() to a result makes it retain its gradient, from now on.
   for (std::size_t i = 1; !verdict.must && s.what == Do::backward && i < s.in.size(); ++i)
     if (Variable& v = all_[std::size_t(index(s.in[i]))]; v.operation >= 0) v.retains = true;
@@ -49,48 +46,50 @@ Verdict Reference::backward(const Step& s) {
 
   // Operations only lead to older ones, so from the newest to the oldest is an order.
   const std::size_t n = operations_.size();
-  std::vector<int> reached(n, kNo), met(n, 0);
-  std::vector<bool> needed(n, asked.empty());
+  std::vector<bool> reached(n), needed(n, asked.empty());
+  // Of several results, one that is asked for brings the pass to the call that made them all.
+  const auto is_asked = [&](int e) {
+    const Operation& x = operations_[std::size_t(e)];
+    return std::any_of(asked.begin(), asked.end(), [&](int a) {
+      const Operation& y = operations_[std::size_t(a)];
+      return a == e || (x.part && y.part && x.edges == y.edges);
+    });
+  };
   for (std::size_t i = 0; !asked.empty() && i < n; ++i)
     for (const int e : operations_[i].edges)
-      if (needed[std::size_t(e)] || std::find(asked.begin(), asked.end(), e) != asked.end()) needed[i] = true;
+      if (e >= 0 && (needed[std::size_t(e)] || is_asked(e))) needed[i] = true;
   for (const int e : asked)
     if (s.what == Do::backward && operations_[std::size_t(e)].leaf >= 0) needed[std::size_t(e)] = true;
-  reached[std::size_t(first)] = kYes;
-  met[std::size_t(first)] = 1;
+  reached[std::size_t(first)] = true;
   for (std::size_t i = n; i-- > 0;) {
-    if (met[i])
-      for (const int e : operations_[i].edges) met[std::size_t(e)] = 1;
-    if (reached[i] == kNo || !needed[i]) continue;
-    Operation& op = operations_[i];
-    const int sure = op.soft ? kPerhaps : reached[i];
-    for (const Operation::Kept& k : op.kept) {
-      const int certain = k.certain ? sure : kPerhaps;
-      if (op.freed != kNo) refuse(kFreed, std::min(op.freed, certain) == kYes);
-      if (op.freed != kYes && memories_[std::size_t(k.memory)].version != k.version &&
-          !broken("overwritten values are not noticed"))
-        refuse(kConflict, certain == kYes && op.freed == kNo);
+    if (!reached[i] || !needed[i]) continue;
+    const Operation& op = operations_[i];
+    Operation& keeper = operations_[op.writer >= 0 ? std::size_t(op.writer) : i];
+    for (const Operation::Kept& k : keeper.kept) {
+      if (keeper.freed)
+        refuse(kFreed);
+      else if (memories_[std::size_t(k.value.memory)].version != k.value.version &&
+               !broken("overwritten values are not noticed"))
+        refuse(kConflict);
     }
-    if (!keep && !op.kept.empty()) op.freed = std::max(op.freed, sure);
-    for (const int e : op.edges) reached[std::size_t(e)] = std::max(reached[std::size_t(e)], sure);
+    if (!keep && !keeper.kept.empty()) keeper.freed = true;
+    for (const int e : op.edges)
+      if (e >= 0) reached[std::size_t(e)] = true;
     if (op.leaf >= 0) {
       const Variable& leaf = all_[std::size_t(op.leaf)];
       unsigned none = 0;
       if (!requires_grad(leaf)) continue;
       if (!is_leaf(op.leaf, none))
-        refuse(kMoved, sure == kYes);
+        refuse(kMoved);
       else if (leaf.shape != op.shape || (leaf.grad >= 0 && all_[std::size_t(leaf.grad)].shape != op.shape))
-        refuse(kReshaped, sure == kYes);
+        refuse(kReshaped);
     }
   }
-  const auto complete = [&](int e) {
-    return reached[std::size_t(e)] != kNo &&
-           (needed[std::size_t(e)] || std::find(asked.begin(), asked.end(), e) != asked.end());
-  };
+  const auto complete = [&](int e) { return reached[std::size_t(e)] && (needed[std::size_t(e)] || is_asked(e)); };
   for (const Variable& v : all_)
     if (v.retains && v.operation >= 0 && complete(v.operation) && v.grad >= 0 &&
         all_[std::size_t(v.grad)].shape != v.shape)
-      refuse(kReshaped, reached[std::size_t(v.operation)] == kYes);
+      refuse(kReshaped);
   if (verdict.must) {
     ended_ = true;
     return verdict;
@@ -100,72 +99,72 @@ Verdict Reference::backward(const Step& s) {
   // decides.
   for (std::size_t i = 0; !recorded && i < n; ++i) {
     const int leaf = operations_[i].leaf, grad = leaf < 0 ? -1 : all_[std::size_t(leaf)].grad;
-    if (grad < 0 || reached[i] == kNo || !needed[i]) continue;
+    if (grad < 0 || !reached[i] || !needed[i]) continue;
     for (std::size_t k = 0; k < n; ++k)
       for (const Operation::Kept& kept : operations_[k].kept)
-        if (reached[k] != kNo && kept.memory == all_[std::size_t(grad)].memory) verdict.may |= kConflict;
+        if (reached[k] && kept.value.memory == all_[std::size_t(grad)].memory) verdict.may |= kConflict;
   }
 
   // The derivatives.
   std::vector<std::pair<Id, double>> seeds;
   for (std::size_t i = 0; i < start.numel(); ++i)
     seeds.emplace_back(start.ids[i], s.numbers.empty() ? 1 : s.numbers[i]);
-  tape_.run_backward(seeds, recorded);
+  std::vector<Id> own;
+  for (std::size_t i = 1; s.what == Do::grad && i < s.in.size(); ++i) {
+    const Numbers& ids = all_[std::size_t(index(s.in[i]))].ids;
+    own.insert(own.end(), ids.begin(), ids.end());
+  }
+  tape_.run_backward(seeds, recorded, own);
   scale_ = std::max(scale_, tape_.largest_derivative());
-  int operation = -1;
-  if (recorded) {
-    // Stands for everything that the pass itself recorded: it may keep what was kept, and lead to what was met.
-    Operation pass;
-    pass.soft = true;
-    for (std::size_t i = 0; i < n; ++i) {
-      if (!met[i]) continue;
-      pass.edges.push_back(int(i));
-      for (Operation::Kept k : operations_[i].kept) k.certain = false, pass.kept.push_back(k);
-    }
-    operation = add(std::move(pass));
+  // What the pass itself records: the operations that its rules are made of.
+  std::vector<Flow> arrived(n), handed_out(n);
+  std::vector<std::vector<Flow>> parts(n);
+  for (std::size_t i = n; recorded && i-- > 0;) {
+    if (!reached[i]) continue;
+    arrived[i] = handed_out[i] = apply(Rule::linear, parts[i]);
+    if (s.what == Do::grad && is_asked(int(i))) handed_out[i] = apply(Rule::linear, {arrived[i]});
+    if (!needed[i]) continue;
+    const std::vector<Flow> in = differentiate(int(i), handed_out[i]);
+    for (std::size_t k = 0; k < in.size(); ++k)
+      if (const int e = operations_[i].edges[k]; e >= 0) parts[std::size_t(e)].push_back(in[k]);
   }
   const auto derivatives = [&](const Numbers& of) {
     Numbers out;
     for (const Id i : of) out.push_back(tape_.derivative(i));
     return out;
   };
-  std::vector<std::pair<int, Numbers>> received;
+  struct Received {
+    int variable;
+    Numbers numbers;
+    Flow flow;
+  };
+  std::vector<Received> received, retained, results;
   for (std::size_t i = 0; i < n; ++i) {
     const Operation& op = operations_[i];
-    if (op.leaf >= 0 && reached[i] != kNo && needed[i] && requires_grad(all_[std::size_t(op.leaf)]) &&
+    if (op.leaf >= 0 && reached[i] && needed[i] && requires_grad(all_[std::size_t(op.leaf)]) &&
         all_[std::size_t(op.leaf)].shape == op.shape)
-      received.emplace_back(op.leaf, derivatives(op.ids));
+      received.push_back({op.leaf, derivatives(op.ids), arrived[i]});
   }
-  std::vector<std::pair<int, Numbers>> retained;
   for (std::size_t v = 0; v < all_.size(); ++v)
     if (all_[v].retains && all_[v].operation >= 0 && complete(all_[v].operation) &&
         (all_[v].grad < 0 || all_[std::size_t(all_[v].grad)].shape == all_[v].shape))
-      retained.emplace_back(int(v), derivatives(all_[v].ids));
-  std::vector<Numbers> results;
+      retained.push_back({int(v), derivatives(all_[v].ids), arrived[std::size_t(all_[v].operation)]});
   for (std::size_t i = 1; s.what == Do::grad && i < s.in.size(); ++i)
-    results.push_back(derivatives(all_[std::size_t(index(s.in[i]))].ids));
+    results.push_back(
+        {index(s.in[i]), derivatives(all_[std::size_t(index(s.in[i]))].ids), handed_out[std::size_t(asked[i - 1])]});
 
-  // Whether a zero arrived or nothing, and so whether grad() is another tensor now, is not known of what may not run.
-  for (std::size_t i = 0, k = 0; i < n && k < received.size(); ++i) {
-    if (operations_[i].leaf != received[k].first || reached[i] == kNo || !needed[i]) continue;
-    const Numbers& g = received[k++].second;
-    if (reached[i] == kPerhaps && std::all_of(g.begin(), g.end(), [&](Id d) { return tape_.value(d) == 0; }))
-      ended_ = true;
-  }
-  if (ended_) return verdict;
-
-  for (const auto& [leaf, g] : received) accumulate(leaf, g, recorded, operation, !recorded);
-  for (const auto& [v, g] : retained) accumulate(v, g, recorded, operation, false);
+  for (const auto& [leaf, g, flow] : received) accumulate(leaf, g, recorded, flow, !recorded);
+  for (const auto& [v, g, flow] : retained) accumulate(v, g, recorded, flow, false);
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const int input = index(s.in[i + 1]);
-    Variable g = fresh(results[i], all_[std::size_t(input)].shape, false);
-    if (recorded) g.operation = operation, g.ids = this->results(results[i]), g.soft = true;
+    const auto& [input, numbers, flow] = results[i];
+    Variable g = fresh(numbers, all_[std::size_t(input)].shape, false);
+    if (flow.operation >= 0) g.operation = flow.operation, g.ids = marked(numbers);
     define(s.out[i], std::move(g));
   }
   return verdict;
 }
 
-void Reference::accumulate(int leaf, const Numbers& g, bool recorded, int operation, bool in_place) {
+void Reference::accumulate(int leaf, const Numbers& g, bool recorded, const Flow& flow, bool in_place) {
   const int before = all_[std::size_t(leaf)].grad;
   if (before >= 0 && in_place) {
     const Variable& total = all_[std::size_t(before)];
@@ -178,17 +177,15 @@ void Reference::accumulate(int leaf, const Numbers& g, bool recorded, int operat
     return;
   }
   Numbers sum = g;
+  Flow of_sum = apply(Rule::linear, {flow});
   if (before >= 0) {
+    unsigned none = 0;
+    if (recorded) of_sum = apply(Rule::linear, {{edge(before, none)}, flow});
     const Numbers old = operand(all_[std::size_t(before)], recorded);
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = tape_.binary(Fn::add, old[i], g[i]);
   }
   Variable total = fresh(sum, all_[std::size_t(leaf)].shape, false);
-  if (recorded) {
-    total.operation = operation, total.ids = results(sum), total.soft = true;
-    operations_[std::size_t(operation)].kept.push_back({total.memory, 0, false});
-    if (before >= 0 && all_[std::size_t(before)].operation >= 0)
-      operations_[std::size_t(operation)].edges.push_back(all_[std::size_t(before)].operation);
-  }
+  if (of_sum.operation >= 0) total.operation = of_sum.operation, total.ids = results(sum);
   all_[std::size_t(leaf)].grad = define(-1, std::move(total));
 }
 

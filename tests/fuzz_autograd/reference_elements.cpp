@@ -1,5 +1,6 @@
 // Element by element: the functions, and writing their results into memory that others can see.
 #include <cmath>
+#include <map>
 
 #include "reference.h"
 #include "shapes.h"
@@ -7,24 +8,19 @@
 namespace fuzz {
 namespace {
 
-/// What an operator keeps for its backward pass, as PyTorch's do.
-struct Keeps {
-  enum What { nothing, if_other_wants, always } self = nothing, other = nothing;
-  bool result = false;
-};
-Keeps keeps(const std::string& op, bool has_other) {
-  if (has_other) {
-    if (op == "mul") return {Keeps::if_other_wants, Keeps::if_other_wants};
-    if (op == "div") return {Keeps::if_other_wants, Keeps::always};
-    if (op == "maximum" || op == "minimum") return {Keeps::always, Keeps::always};
-    return {};
-  }
-  for (const char* from_self : {"log", "sin", "cos", "square", "abs", "clamp", "pow"})
-    if (op == from_self) return {Keeps::always};
-  for (const char* from_result : {"exp", "sqrt", "reciprocal", "tanh", "sigmoid", "relu"})
-    if (op == from_result) return {.result = true};
-  return {};
+Rule rule_of(const std::string& op, bool has_other) {
+  static const std::map<std::string, Rule> unary{
+      {"pow", Rule::power},      {"square", Rule::square}, {"log", Rule::log},     {"sin", Rule::sin},
+      {"cos", Rule::cos},        {"abs", Rule::abs},       {"clamp", Rule::clamp}, {"exp", Rule::exp},
+      {"sqrt", Rule::sqrt},      {"tanh", Rule::tanh},     {"relu", Rule::relu},   {"reciprocal", Rule::reciprocal},
+      {"sigmoid", Rule::sigmoid}};
+  static const std::map<std::string, Rule> binary{
+      {"mul", Rule::mul}, {"div", Rule::div}, {"maximum", Rule::extremum}, {"minimum", Rule::extremum}};
+  const auto& rules = has_other ? binary : unary;
+  const auto found = rules.find(op);
+  return found == rules.end() ? Rule::linear : found->second;
 }
+double number_of(const Step& s) { return s.op == "pow" ? s.numbers[0] : 0; }
 
 constexpr double kKink = 1e-6;  // closer to where a derivative jumps, rounding would decide
 
@@ -130,21 +126,17 @@ Verdict Reference::elementwise(const Step& s) {
       for (std::size_t k = 0; k < row; ++k) out.push_back(same(in[0][std::size_t(i) * row + k]));
     }
     shape[0] = std::int64_t(s.ints.size());
-    return functional(s, out, shape, true, call, {}, false, true);
+    return functional(s, out, shape, true, call, Rule::chosen);
   }
   if (s.what == Do::clone || s.what == Do::where) {
     Numbers out;
     for (std::size_t i = 0; i < in[0].size(); ++i)
       out.push_back(same(s.what == Do::clone || s.ints[i] ? in[0][i] : in[1][i]));
-    return functional(s, out, shape, contiguous, call, {}, false, s.what == Do::where);
+    return functional(s, out, shape, contiguous, call, s.what == Do::where ? Rule::chosen : Rule::linear);
   }
   const auto out = compute(s.op, in[0], in.size() > 1 ? in[1] : Numbers{}, s.numbers);
   if (!out) return {.skipped = true};
-  const Keeps k = keeps(s.op, in.size() > 1);
-  std::vector<int> saved;
-  if (k.self == Keeps::always || (k.self == Keeps::if_other_wants && call.wants[1])) saved.push_back(args[0]);
-  if (k.other == Keeps::always || (k.other == Keeps::if_other_wants && call.wants[0])) saved.push_back(args[1]);
-  return functional(s, *out, shape, contiguous, call, saved, k.result);
+  return functional(s, *out, shape, contiguous, call, rule_of(s.op, in.size() > 1), number_of(s));
 }
 
 // ---- Writing in place ----
@@ -158,10 +150,9 @@ Verdict Reference::write(const Step& s) {
     if ((s.what == Do::fill_tensor_ || s.what == Do::masked_fill_) && !from.empty()) return {.skipped = true};
   }
   if (s.what == Do::masked_fill_ && s.ints.size() != count(shape)) return {.skipped = true};
-  const Keeps k = s.what == Do::unary_ || s.what == Do::binary_ ? keeps(s.op, arg >= 0) : Keeps{};
-  // In place, a copy of the old value is kept: freed like all that is kept, but never overwritten.
-  const bool keeps_clone = k.self == Keeps::always || (k.self == Keeps::if_other_wants && arg >= 0 && recording() &&
-                                                       requires_grad(all_[std::size_t(arg)]));
+  const Rule rule = s.what == Do::unary_ || s.what == Do::binary_ ? rule_of(s.op, arg >= 0)
+                    : s.what == Do::masked_fill_                  ? Rule::chosen
+                                                                  : Rule::copy;
   const auto result = [&](const Numbers& old, const Numbers& value) -> std::optional<Numbers> {
     if (s.what == Do::unary_ || s.what == Do::binary_) return compute(s.op, old, value, s.numbers);
     Numbers out = old;
@@ -178,10 +169,7 @@ Verdict Reference::write(const Step& s) {
         return result(old,
                       arg < 0 ? Numbers{} : picked(value, broadcast_positions(all_[std::size_t(arg)].shape, shape)));
       },
-      k.other == Keeps::always           ? Keep::always
-      : k.other == Keeps::if_other_wants ? Keep::if_self_wants
-                                         : Keep::never,
-      k.result, s.what == Do::masked_fill_ || keeps_clone);
+      rule, number_of(s));
 }
 
 /// x[entries] = value: numbers and ranges make a view, what is left picks elements of it.
@@ -202,11 +190,8 @@ Verdict Reference::assign(const Step& s) {
     const auto shown = positions(part, all_[std::size_t(self)]);
     if (!shown) return {.skipped = true};
     const Call call = begin({self});
-    if (call.refused) return call.soft ? Verdict{.skipped = true} : Verdict{.must = call.refused};
-    Operation op;
-    if (call.recorded) op.edges.push_back(call.edges[0]);
-    op.soft = call.soft;
-    self = make_view(self, shown->first, shown->second, false, call, call.recorded ? add(op) : -1);
+    if (call.refused) return {.must = call.refused};
+    self = make_view(self, shown->first, shown->second, false, call, call.recorded ? add({.edges = call.edges}) : -1);
     dim += !one;
   }
   const Variable view = all_[std::size_t(self)];
@@ -243,21 +228,17 @@ Verdict Reference::assign(const Step& s) {
           out[std::size_t(targets[i])] = tape_.same(to[i], tape_.value(to[i]));
         return out;
       },
-      Keep::never, false, pick != nullptr);
+      pick ? Rule::chosen : Rule::copy);
 }
 
 /// Replaces self's elements. If anything requires grad, self's history becomes that of the write, and if self is a
 /// view, so does its base's where self looks.
-Verdict Reference::write_into(int self_index, int arg, const Compute& result, Keep keeps_argument, bool keeps_result,
-                              bool keeps_constant) {
+Verdict Reference::write_into(int self_index, int arg, const Compute& result, Rule rule, double number) {
   std::vector<int> args{self_index};
   if (arg >= 0) args.push_back(arg);
   Variable& self = all_[std::size_t(self_index)];
-  if (self.soft) return {.skipped = true};
-  if (self.base >= 0 && (overlaps_itself(all_[std::size_t(self.base)]) || all_[std::size_t(self.base)].soft))
-    return {.skipped = true};
+  if (self.base >= 0 && overlaps_itself(all_[std::size_t(self.base)])) return {.skipped = true};
   Call call = look_at(args);
-  if (call.soft && !requires_grad(self)) return {.skipped = true};
 
   unsigned refused = 0, of_destination = 0;
   const int base_index = self.base;
@@ -283,14 +264,16 @@ Verdict Reference::write_into(int self_index, int arg, const Compute& result, Ke
     // An argument whose history cannot be told may be what is found first.
     for (const int a : args)
       if (call.recorded) refused |= unknown_history(all_[std::size_t(a)]);
-    return call.soft ? Verdict{.skipped = true} : Verdict{.must = refused};
+    return {.must = refused};
   }
-  connect(call, args);
-  refused = call.refused;
-  const bool keeps_it =
-      arg >= 0 && (keeps_argument == Keep::always || (keeps_argument == Keep::if_self_wants && call.wants[0]));
-  if (call.recorded && keeps_it && memory(all_[std::size_t(arg)]).inference) refused |= kInference;
-  if (refused && call.soft) return {.skipped = true};
+  connect(call);
+  Operation op;
+  if (call.recorded) {
+    std::vector<Flow> flows = arguments(call);
+    flows[0] = {call.edges[0]};  // a copy of the old value is kept: freed like all that is kept, but never overwritten
+    op = operation(rule, flows, number);
+  }
+  refused = call.refused | keeps_inference(op);
 
   const Numbers old = operand(self, call.recorded);
   auto made = result(old, arg >= 0 ? operand(all_[std::size_t(arg)], call.recorded) : Numbers{});
@@ -299,28 +282,25 @@ Verdict Reference::write_into(int self_index, int arg, const Compute& result, Ke
     if ((*made)[i] == old[i]) (*made)[i] = tape_.same(old[i], tape_.value(old[i]));
   if (refused) return {.must = refused};
 
-  Operation op;
-  op.soft = call.soft;
-  if (keeps_it) save(op, arg);
-  if (keeps_constant) op.kept.push_back({0, 0});
   Memory& memory = memories_[std::size_t(self.memory)];
   for (std::size_t i = 0; i < made->size(); ++i) memory.values[std::size_t(self.places[i])] = tape_.value((*made)[i]);
   ++memory.version;
   if (!call.recorded) return {};
-  if (keeps_result) save(op, self_index);
+  const int writer = int(operations_.size());
+  for (Operation::Kept& k : op.kept)
+    if (k.role == Operation::result) k.value = {writer, self.memory, memory.version};
+  add(std::move(op));
 
   if (base_index < 0) {
-    for (const int e : call.edges)
-      if (e >= 0) op.edges.push_back(e);
     self.ids = marked(*made);
-    self.operation = add(std::move(op));
+    self.operation = writer;
     return {};
   }
   Variable& base = all_[std::size_t(base_index)];
   unsigned none = 0;
   const int before = edge(base_index, none);
-  if (before >= 0) op.edges.push_back(before);
-  if (call.edges.size() > 1 && call.edges[1] >= 0) op.edges.push_back(call.edges[1]);
+  Operation through{.rule = Rule::through, .edges = call.edges, .writer = writer};
+  through.edges[0] = before;
   Numbers whole = operand(base, before >= 0);
   for (std::size_t i = 0; i < base.numel(); ++i) {
     const auto written = std::find(self.places.begin(), self.places.end(), base.places[i]);
@@ -328,7 +308,7 @@ Verdict Reference::write_into(int self_index, int arg, const Compute& result, Ke
       whole[i] = (*made)[std::size_t(written - self.places.begin())];
   }
   base.ids = results(whole);
-  base.operation = add(std::move(op));
+  base.operation = add(std::move(through));
   base.view_version = memory.version;
   self.operation = base.operation;  // a history of its own follows from the base's
   self.view_version = memory.version - 1;

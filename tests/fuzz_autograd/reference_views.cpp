@@ -80,7 +80,6 @@ int Reference::make_view(int self_index, const std::vector<int>& shown, Ints sha
   v.base = self.base >= 0 ? self.base : self_index;
   v.made = !recording() ? Made::without_recording : several ? Made::several : (self.base >= 0 ? self.made : Made::view);
   v.view_version = memory(self).version;
-  v.soft = self.soft;
   const Numbers whole = operand(self, call.recorded);
   for (const int i : shown) {
     v.places.push_back(self.places[std::size_t(i)]);
@@ -103,11 +102,9 @@ Verdict Reference::view(const Step& s) {
   const auto shown = positions(s, all_[std::size_t(self)]);
   if (!shown) return {.skipped = true};
   const Call call = begin({self});
-  if (call.refused) return call.soft ? Verdict{.skipped = true} : Verdict{.must = call.refused};
-  Operation op;
-  op.soft = call.soft;
-  if (call.recorded) op.edges.push_back(call.edges[0]);
-  names_[s.out[0]] = make_view(self, shown->first, shown->second, false, call, call.recorded ? add(op) : -1);
+  if (call.refused) return {.must = call.refused};
+  const int operation = call.recorded ? add({.edges = call.edges}) : -1;
+  names_[s.out[0]] = make_view(self, shown->first, shown->second, false, call, operation);
   return {};
 }
 
@@ -126,11 +123,8 @@ Verdict Reference::strided(const Step& s) {
   const Call call = begin({self});
   const unsigned refused =
       call.recorded && !all_within(all_[std::size_t(self)]) ? call.refused | kOutside : call.refused;
-  if (refused) return call.soft ? Verdict{.skipped = true} : Verdict{.must = refused};
-  Operation op;
-  op.soft = call.soft;
-  if (call.recorded) op.edges.push_back(call.edges[0]);
-  const int made = make_view(self, {}, s.sizes, false, call, call.recorded ? add(op) : -1);
+  if (refused) return {.must = refused};
+  const int made = make_view(self, {}, s.sizes, false, call, call.recorded ? add({.edges = call.edges}) : -1);
   Variable& v = all_[std::size_t(made)];
   const Variable& from = all_[std::size_t(self)];
   const Numbers whole = operand(from, call.recorded);
@@ -161,14 +155,13 @@ Verdict Reference::several(const Step& s) {
   }
   if (parts.size() != s.out.size()) return {.skipped = true};
   const Call call = begin({self});
-  if (call.refused) return call.soft ? Verdict{.skipped = true} : Verdict{.must = call.refused};
-  Operation op;
-  op.soft = call.soft;
-  if (call.recorded) op.edges.push_back(call.edges[0]);
-  const int operation = call.recorded ? add(op) : -1;
+  if (call.refused) return {.must = call.refused};
+  const int operation = call.recorded ? add({.edges = call.edges}) : -1;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto shown = positions(parts[i], v);
-    names_[s.out[i]] = make_view(self, shown->first, shown->second, true, call, operation);
+    // Each part has a gradient of its own before they meet in the operation.
+    const int part_of = call.recorded ? add({.edges = {operation}, .part = true}) : -1;
+    names_[s.out[i]] = make_view(self, shown->first, shown->second, true, call, part_of);
   }
   return {};
 }
@@ -180,7 +173,7 @@ Verdict Reference::reshape(const Step& s) {
   Step part = s;
   part.what = s.op == "transpose" ? Do::view_transpose : s.op == "squeeze" ? Do::view_squeeze : Do::view_unsqueeze;
   const auto shown = positions(part, v);
-  if (!shown || v.soft || memory(v).inference || v.frozen) return {.skipped = true};
+  if (!shown || memory(v).inference || v.frozen) return {.skipped = true};
   const bool tracked = requires_grad(v);
   if (tracked && !recording()) return {.must = kFrozen};
   const Call call = begin({self});
@@ -198,9 +191,7 @@ Verdict Reference::reshape(const Step& s) {
   v.shape = shown->second;
   ++memories_[std::size_t(v.memory)].version;
   if (tracked) {
-    Operation op;
-    op.edges = {call.edges[0]};
-    v.operation = add(std::move(op));
+    v.operation = add({.edges = call.edges});
   }
   return {};
 }

@@ -100,6 +100,7 @@ void chain_rule(Algebra& in, Fn f, T x, T y, T z, double c, T g, To&& to) {
     case Fn::reciprocal:
       return to(0, in.unary(Fn::neg, in.binary(Fn::mul, g, in.unary(Fn::square, z))));
     case Fn::power:
+      if (c == 0) return;  // else 0 * inf at 0
       return to(0, in.binary(Fn::mul, g, in.unary(Fn::scale, in.unary(Fn::power, x, c - 1), c)));
     default:
       return;  // constant where it has a derivative
@@ -128,7 +129,7 @@ Id Tape::binary(Fn f, Id a, Id b) {
   return push({f, x.tracked || y.tracked, a, b, 0, evaluate(f, x.value, y.value, 0)});
 }
 
-void Tape::run_backward(const std::vector<std::pair<Id, double>>& seeds, bool recorded) {
+void Tape::run_backward(const std::vector<std::pair<Id, double>>& seeds, bool recorded, const std::vector<Id>& own) {
   is_recorded_ = recorded;
   largest_ = 0;
   const std::size_t size = entries_.size();
@@ -153,9 +154,12 @@ void Tape::run_backward(const std::vector<std::pair<Id, double>>& seeds, bool re
     sum = sum == kNone ? d : binary(Fn::add, sum, d);
   };
   for (const auto& [id, seed] : seeds) send(id, constant(seed));
+  std::vector<bool> is_own(size);
+  for (const Id i : own) is_own[at(i)] = true;
   Recorded algebra{*this};
   for (std::size_t i = size; i-- > 0;) {
     const Entry e = entries_[i];  // the tape grows
+    if (is_own[i]) recorded_[i] = result(recorded_[i] == kNone ? constant(0) : recorded_[i]);
     if (!e.tracked || recorded_[i] == kNone) continue;
     note(value(recorded_[i]));
     chain_rule(algebra, e.fn, e.a, e.b, Id(i), e.c, recorded_[i], [&](int k, Id d) {

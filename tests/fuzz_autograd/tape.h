@@ -52,8 +52,9 @@ class Tape {
   double value(Id a) const { return entries_[at(a)].value; }
 
   /// Sends the seeds back through the tape. Afterwards derivative(i) is that of the seeded numbers by number i;
-  /// recorded on the tape itself if asked, so that it can be differentiated again.
-  void run_backward(const std::vector<std::pair<Id, double>>& seeds, bool recorded);
+  /// recorded on the tape itself if asked, so that it can be differentiated again. The derivatives by `own` become
+  /// numbers of their own, from which the others are computed.
+  void run_backward(const std::vector<std::pair<Id, double>>& seeds, bool recorded, const std::vector<Id>& own = {});
   /// A number with the derivative; a constant 0 where nothing arrived.
   Id derivative(Id a);
   /// The largest derivative of the last pass: what its rounding errors are measured by.
