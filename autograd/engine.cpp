@@ -256,30 +256,30 @@ class BackwardPass {
   }
 
   void run_node(std::uint32_t at, bool keep_graph) {
-    const IntrusivePtr<Node> node = std::move(tasks_[at].node);
+    Task& task = tasks_[at];  // tasks stay where they are once discovery is over
+    const IntrusivePtr<Node>& node = task.node;
     if (watched_) [[unlikely]]
       followed_ = node;
     Gradients out;
-    if (tasks_[at].delivered) {
+    if (task.delivered) {
       Gradients in;
-      in.reserve(tasks_[at].grads.size());
-      for (Tensor& g : tasks_[at].grads) in.push_back(std::move(g));
-      tasks_[at].grads.clear();
-      bool complete = tasks_[at].needed;  // else only what was met on the way to what was asked for
+      in.reserve(task.grads.size());
+      for (Tensor& g : task.grads) in.push_back(std::move(g));
+      task.grads.clear();
+      bool complete = task.needed;  // else only what was met on the way to what was asked for
       for (const Capture& c : captures_) complete |= c.edge.node == node;
       const NodeHooks* hooks = complete ? node->hooks() : nullptr;
       if (hooks) [[unlikely]]
         hooks->see_gradients(*node, in);
       for (Capture& c : captures_)
-        if (c.edge.node == node && !c.run) take(c, in[c.edge.slot], tasks_[at].needed);
-      if (tasks_[at].needed) {
+        if (c.edge.node == node && !c.run) take(c, in[c.edge.slot], task.needed);
+      if (task.needed) {
         out = watched_ ? apply_watched(*node, std::move(in))
               : hooks  ? hooks->apply(*node, std::move(in))
                        : node->apply(std::move(in));
         if (!keep_graph) node->release_saved();
       }
     }
-    tasks_[at].node = node;  // find() compares with it
     const auto& edges = node->edges();
     for (std::size_t i = 0; i < edges.size(); ++i) {
       const Edge& e = edges[i];

@@ -37,15 +37,15 @@ void Saved::keep_output(const Tensor& output) {
 Tensor Saved::get() const {
   if (!alias_.defined()) [[unlikely]] {
     if (released_) raise_freed();
-    return packed_ ? with_own_history(unpacked()) : Tensor();
+    if (!packed_) return {};
+    return GradMode::is_enabled() ? with_own_history(unpacked()) : unpacked();
   }
   if (alias_.version() != version_) [[unlikely]]
     raise_conflict(alias_, version_);
-  return with_own_history(alias_);
+  return GradMode::is_enabled() ? with_own_history(alias_) : alias_;
 }
 
 Tensor Saved::with_own_history(const Tensor& alias) const {
-  if (!GradMode::is_enabled()) return alias;
   // A recorded backward pass must see where the value came from.
   const Edge edge = is_output_ ? Edge{IntrusivePtr<Node>(owner_), slot_} : edge_;
   return edge ? with_history(alias.detach(), edge) : alias;

@@ -20,7 +20,13 @@ bool must_rebuild(const Tensor& t, const AutogradMeta* m) {
   return impl.storage()->version() != known && Tensor(impl.base()).requires_grad();
 }
 
-bool view_requires_grad(const Tensor& t) {
+/// Whether t's history is that of its memory as it is. Nobody rebuilds it then, so it may be read without a lock.
+bool is_up_to_date(const TensorImpl& t, const AutogradMeta* m) {
+  return m && m->view_version.load(std::memory_order_acquire) == t.storage()->version() && m->grad_fn;
+}
+
+/// Of a view: also whether its base has a history by now that it would follow.
+[[gnu::noinline]] bool view_requires_grad(const Tensor& t) {
   const TensorImpl& impl = *t.impl();
   const AutogradMeta* m = meta_of(t);
   std::unique_lock<std::mutex> lock;  // only where another thread may be rebuilding the history
@@ -74,15 +80,16 @@ Tensor& Tensor::requires_grad_(bool on) {
 bool Tensor::requires_grad() const {
   const TensorImpl& impl = get();
   if (!impl.keys().has(DispatchKey::Autograd)) return false;
-  if (impl.base()) return view_requires_grad(*this);
   const AutogradMeta* m = meta_of(*this);
-  return m && (m->requires_grad || m->grad_fn);
+  if (!impl.base()) return m && (m->requires_grad || m->grad_fn);
+  return is_up_to_date(impl, m) || view_requires_grad(*this);
 }
 
 IntrusivePtr<Node> Tensor::grad_fn() const {
   const TensorImpl& impl = get();
   AutogradMeta* m = meta_of(*this);
   if (!impl.base()) return m ? m->grad_fn : nullptr;
+  if (is_up_to_date(impl, m)) return m->grad_fn;
 
   const std::lock_guard lock(rebuild_mutex(&impl));
   m = meta_of(*this);
