@@ -12,6 +12,7 @@ template struct OnNumbers<1, fn::Hardtanh, fn::Threshold>;
 template <class... F>
 struct Gradients {
   static constexpr const ElementLoop* loops[] = {Loops<2, fn::GradientOf<F>, float, double>::loops...};
+  static void use() { (Loops<2, fn::GradientOf<F>, float, double>::use(), ...); }
 };
 template struct Gradients<fn::Gelu, fn::GeluTanh, fn::Hardshrink, fn::Hardsigmoid, fn::Hardswish, fn::LeakyRelu,
                           fn::LogSigmoid, fn::Mish, fn::Silu, fn::Softplus, fn::Softshrink, fn::Elu, fn::Hardtanh,

@@ -6,6 +6,7 @@ namespace taper::cuda_kernels {
 template <class To, class... From>
 struct CastsTo {
   static constexpr ElementLoop loops[] = {element_loop<fn::Cast<To>, To, From>...};
+  static void use() { detail::use({element_loop<fn::Cast<To>, To, From>...}); }
 };
 template struct CastsTo<bool, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>;
 template struct CastsTo<std::uint8_t, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>;

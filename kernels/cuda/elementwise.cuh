@@ -5,6 +5,7 @@
 // A .cu file lists functions, `template struct OnFloating<1, fn::Exp, fn::Log>;`, and with that has their kernels.
 #include <taper/ops/fn.h>
 
+#include <initializer_list>
 #include <utility>
 
 #include "elementwise.h"
@@ -115,37 +116,47 @@ constexpr ElementLoop loop_of() {
   else
     return element_loop<F, R, T, T, T>;
 }
+// nvcc makes a kernel only where a function uses it: a list in a variable is not enough.
+inline void use(std::initializer_list<ElementLoop>) {}
 }  // namespace detail
 
 /// T f(T), T f(T, T) or T f(T, T, T) for the types T.
 template <int arity, class F, class... T>
 struct Loops {
   static constexpr ElementLoop loops[] = {detail::loop_of<arity, F, T, T>()...};
+  static void use() { detail::use({detail::loop_of<arity, F, T, T>()...}); }
 };
 /// bool f(T) or bool f(T, T).
 template <int arity, class F, class... T>
 struct MaskLoops {
   static constexpr ElementLoop loops[] = {detail::loop_of<arity, F, bool, T>()...};
+  static void use() { detail::use({detail::loop_of<arity, F, bool, T>()...}); }
 };
 
 template <int arity, class... F>
 struct OnFloating {
   static constexpr const ElementLoop* loops[] = {Loops<arity, F, float, double>::loops...};
+  static void use() { (Loops<arity, F, float, double>::use(), ...); }
 };
 template <int arity, class... F>
 struct OnNumbers {
   static constexpr const ElementLoop* loops[] = {
       Loops<arity, F, std::uint8_t, std::int32_t, std::int64_t, float, double>::loops...};
+  static void use() { (Loops<arity, F, std::uint8_t, std::int32_t, std::int64_t, float, double>::use(), ...); }
 };
 template <int arity, class... F>
 struct OnAll {
   static constexpr const ElementLoop* loops[] = {
       Loops<arity, F, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>::loops...};
+  static void use() { (Loops<arity, F, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>::use(), ...); }
 };
 template <int arity, class... F>
 struct MasksOnAll {
   static constexpr const ElementLoop* loops[] = {
       MaskLoops<arity, F, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>::loops...};
+  static void use() {
+    (MaskLoops<arity, F, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>::use(), ...);
+  }
 };
 
 }  // namespace taper::cuda_kernels

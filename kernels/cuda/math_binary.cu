@@ -13,10 +13,12 @@ template <int arity, class... F>
 struct OnBits {
   static constexpr const ElementLoop* loops[] = {
       Loops<arity, F, bool, std::uint8_t, std::int32_t, std::int64_t>::loops...};
+  static void use() { (Loops<arity, F, bool, std::uint8_t, std::int32_t, std::int64_t>::use(), ...); }
 };
 template <int arity, class... F>
 struct OnIntegers {
   static constexpr const ElementLoop* loops[] = {Loops<arity, F, std::uint8_t, std::int32_t, std::int64_t>::loops...};
+  static void use() { (Loops<arity, F, std::uint8_t, std::int32_t, std::int64_t>::use(), ...); }
 };
 template struct OnBits<1, fn::BitNot>;
 template struct OnBits<2, fn::BitAnd, fn::BitOr, fn::BitXor>;
@@ -27,11 +29,16 @@ template <class... T>
 struct Blends {
   static constexpr ElementLoop by[] = {element_loop<fn::LerpBy<T>, T, T, T>...};
   static constexpr ElementLoop quotients[] = {element_loop<fn::AddQuotient<T>, T, T, T, T>...};
+  static void use() {
+    detail::use({element_loop<fn::LerpBy<T>, T, T, T>...}),
+        detail::use({element_loop<fn::AddQuotient<T>, T, T, T, T>...});
+  }
 };
 template struct Blends<float, double>;
 template <class... T>
 struct AddedProducts {
   static constexpr ElementLoop loops[] = {element_loop<fn::AddProduct<T>, T, T, T, T>...};
+  static void use() { detail::use({element_loop<fn::AddProduct<T>, T, T, T, T>...}); }
 };
 template struct AddedProducts<std::uint8_t, std::int32_t, std::int64_t, float, double>;
 

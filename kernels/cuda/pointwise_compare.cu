@@ -9,6 +9,7 @@ template struct MasksOnAll<2, fn::Eq, fn::Ne, fn::Lt, fn::Le, fn::LogicalAnd, fn
 template <class T>
 struct Choice {
   static constexpr ElementLoop loop = element_loop<fn::Where, T, bool, T, T>;
+  static void use() { detail::use({element_loop<fn::Where, T, bool, T, T>}); }
 };
 template struct Choice<std::uint8_t>;
 template struct Choice<std::int32_t>;

@@ -235,6 +235,8 @@ struct Sign {
   TAPER_HD T operator()(T x) const {
     if constexpr (std::is_same_v<T, bool>)
       return x;
+    else if constexpr (std::is_unsigned_v<T>)
+      return T(x != 0);
     else
       return T(int(x > T(0)) - int(x < T(0)));
   }
@@ -242,7 +244,10 @@ struct Sign {
 struct Relu {
   template <class T>
   TAPER_HD T operator()(T x) const {
-    return x < T(0) ? T(0) : x;
+    if constexpr (std::is_unsigned_v<T>)
+      return x;
+    else
+      return x < T(0) ? T(0) : x;
   }
 };
 struct Square {
