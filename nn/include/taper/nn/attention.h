@@ -15,7 +15,7 @@ struct MultiheadAttentionOptions {
   std::optional<std::int64_t> vdim = {};  ///< the length of values, where it is not embed_dim
   bool batch_first = false;               ///< inputs and output are [n, l, ...] instead of [l, n, ...]
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 
 /// Bool masks say what is hidden, other than those of scaled_dot_product_attention(); floating ones are added to the

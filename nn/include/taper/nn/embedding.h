@@ -11,7 +11,7 @@ struct EmbeddingOptions {
   double norm_type = 2;
   bool scale_grad_by_freq = false;  ///< divides each row's gradient by how often it was looked up
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 /// A table of trained vectors, looked up by number: indices, int64 or int32, of any shape -> [*indices, embedding_dim];
 /// see embedding(). The table starts normal, with mean 0 and deviation 1.
@@ -45,7 +45,7 @@ struct EmbeddingBagModuleOptions {
   bool scale_grad_by_freq = false;   ///< divides each row's gradient by how often it was looked up
   bool include_last_offset = false;  ///< the last of the offsets is the end of the last bag
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 /// Sums, means or maxima of bags of vectors from a trained table; see embedding_bag().
 class EmbeddingBag final : public Module {

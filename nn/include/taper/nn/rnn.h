@@ -17,7 +17,7 @@ struct RNNOptions {
   double dropout = 0;          ///< while training, of the outputs of all layers but the last; see dropout()
   bool bidirectional = false;  ///< each layer has a second half, which reads the sequence from its end
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 
 struct LSTMOptions {
@@ -29,7 +29,7 @@ struct LSTMOptions {
   std::int64_t proj_size =
       0;  ///< the length of the hidden state if it is a projection, weight_hr, of the cell's output
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 
 struct GRUOptions {
@@ -39,7 +39,7 @@ struct GRUOptions {
   double dropout = 0;          ///< while training, of the outputs of all layers but the last; see dropout()
   bool bidirectional = false;  ///< each layer has a second half, which reads the sequence from its end
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 
 /// What RNN, LSTM and GRU share.
@@ -173,13 +173,13 @@ class GRU final : public RecurrentNetwork {
 struct RecurrentCellOptions {
   bool bias = true;
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 struct RNNCellOptions {
   bool bias = true;
   RNNNonlinearity nonlinearity = RNNNonlinearity::tanh;
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 
 /// What the cells share: input [n, input_size] and states [n, hidden_size], or both without n.
