@@ -152,7 +152,7 @@ Tensor arange(Scalar start, Scalar end, Scalar step, const TensorOptions& o) {
   return computed("arange", {n}, dtype, o, [&](Tensor& t) {
     dispatch_all(dtype, [&]<class T>(Type<T>) {
       T* p = static_cast<T*>(t.impl()->data());
-      if constexpr (std::is_floating_point_v<T>) {
+      if constexpr (!std::is_integral_v<T>) {
         for (std::int64_t i = 0; i < n; ++i) p[i] = T(a + double(i) * s);
       } else {
         const auto first = start.to<std::int64_t>(), by = step.to<std::int64_t>();

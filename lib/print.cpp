@@ -16,8 +16,8 @@ constexpr std::int64_t kSummarizeAbove = 1000;  // elements
 constexpr std::int64_t kEdgeItems = 3;
 
 double number_at(const Tensor& t, std::int64_t offset) {
-  return t.dtype() == float32 ? double(static_cast<const float*>(t.impl()->data())[offset])
-                              : static_cast<const double*>(t.impl()->data())[offset];
+  return dispatch_all(t.dtype(),
+                      [&]<class T>(Type<T>) { return double(static_cast<const T*>(t.impl()->data())[offset]); });
 }
 
 /// Writes the elements of one tensor, which is on the cpu and has some.

@@ -14,15 +14,16 @@ struct Groups {
     if (t.impl()->is_wrapped_number())
       add_number(t.dtype());
     else if (t.dim() == 0)
-      zero_dims = std::max(zero_dims, int(t.dtype()));
+      zero_dims = promote(zero_dims, t.dtype());
     else
-      dims = std::max(dims, int(t.dtype()));
+      dims = promote(dims, t.dtype());
   }
   /// A floating number asks for the default floating dtype, not for double.
-  void add_number(DType kind) { numbers = std::max(numbers, int(is_floating(kind) ? float32 : kind)); }
+  void add_number(DType kind) { numbers = promote(numbers, is_floating(kind) ? float32 : kind); }
 
+  static int promote(int group, DType d) { return group == kNone ? int(d) : int(promote_types(DType(group), d)); }
   static int join(int important, int other) {
-    const auto floating = [](int d) { return d >= int(float32); };
+    const auto floating = [](int d) { return d >= int(float16); };
     if (floating(important)) return important;
     if (important <= int(bool_) || floating(other)) return std::max(important, other);
     return important;
@@ -31,6 +32,10 @@ struct Groups {
 };
 
 }  // namespace
+
+void detail::raise_no_16_bit(const char* op, DType d) {
+  raise<DTypeError>(op, ": has no kernel for ", d, "; convert with x.to(taper::float32) first");
+}
 
 DType result_type(const Tensor& a, const Tensor& b) {
   if (a.dtype() == b.dtype() && !a.impl()->is_wrapped_number() && !b.impl()->is_wrapped_number()) return a.dtype();

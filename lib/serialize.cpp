@@ -24,9 +24,10 @@ struct FileDType {
   const char* name;
   DType dtype;
 };
-constexpr FileDType kFileDTypes[] = {{"BOOL", bool_}, {"U8", uint8},    {"I32", int32},
-                                     {"I64", int64},  {"F32", float32}, {"F64", float64}};
-constexpr const char* kForeignDTypes[] = {"I8", "I16", "U16", "U32", "U64", "F16", "BF16", "F8_E4M3", "F8_E5M2"};
+constexpr FileDType kFileDTypes[] = {{"BOOL", bool_},  {"U8", uint8},   {"I8", int8},     {"I16", int16},
+                                     {"I32", int32},   {"I64", int64},  {"F16", float16}, {"BF16", bfloat16},
+                                     {"F32", float32}, {"F64", float64}};
+constexpr const char* kForeignDTypes[] = {"U16", "U32", "U64", "F8_E4M3", "F8_E5M2"};
 
 const char* file_name_of(DType d) {
   for (const FileDType& f : kFileDTypes)

@@ -111,16 +111,16 @@ DType dtype_of_code(std::uint8_t code, const std::string& path) {
   switch (code) {
     case 0x08:
       return uint8;
+    case 0x09:
+      return int8;
+    case 0x0B:
+      return int16;
     case 0x0C:
       return int32;
     case 0x0D:
       return float32;
     case 0x0E:
       return float64;
-    case 0x09:
-    case 0x0B:
-      raise<NotImplementedError>("read_idx: '", path, "' holds ", code == 0x09 ? "int8" : "int16",
-                                 ", which Taper does not have");
     default:
       raise<IOError>("read_idx: '", path, "' is no IDX file: its third byte, the element type, is ", int(code));
   }
@@ -181,6 +181,7 @@ Tensor read_idx(const std::string& path) {
   std::uint8_t extra;
   check<IOError>(source.read(&extra, 1) == 0, "read_idx: '", path, "' has more bytes than the ", t.nbytes(),
                  " of elements that its header describes");
+  if (t.element_size() == 2) swap_bytes<std::uint16_t>(t.impl()->data(), t.numel());
   if (t.element_size() == 4) swap_bytes<std::uint32_t>(t.impl()->data(), t.numel());
   if (t.element_size() == 8) swap_bytes<std::uint64_t>(t.impl()->data(), t.numel());
   return t;

@@ -6,6 +6,7 @@
 
 #include "conv2d.h"
 #include "memory_order.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_conv();
@@ -69,9 +70,9 @@ void weight_grad(std::array<Tensor, 2>& out, const Tensor& grad, const Tensor& i
 }  // namespace
 
 void install_conv() {
-  ops::conv2d.set_kernel(DispatchKey::CPU, conv2d);
-  ops::conv2d_input_grad.set_kernel(DispatchKey::CPU, input_grad);
-  ops::conv2d_weight_grad.set_kernel(DispatchKey::CPU, weight_grad);
+  ops::conv2d.set_kernel(DispatchKey::CPU, kernels::widening<conv2d>);
+  ops::conv2d_input_grad.set_kernel(DispatchKey::CPU, kernels::widening<input_grad>);
+  ops::conv2d_weight_grad.set_kernel(DispatchKey::CPU, kernels::widening<weight_grad>);
 }
 
 }  // namespace taper::cpu_kernels

@@ -53,6 +53,8 @@ RowLoop move_loop(std::size_t item) {
   switch (item) {
     case 1:
       return move_rows<std::uint8_t>;
+    case 2:
+      return move_rows<std::int16_t>;
     case 4:
       return move_rows<std::int32_t>;
     default:

@@ -15,6 +15,8 @@ void dispatch_size(DType d, F&& f) {
   switch (itemsize(d)) {
     case 1:
       return f(Type<std::uint8_t>{});
+    case 2:
+      return f(Type<std::uint16_t>{});
     case 4:
       return f(Type<std::uint32_t>{});
     default:

@@ -135,6 +135,10 @@ void gemm_batch(const GemmShape& s, std::int64_t batch, const GemmStrides& strid
 
 template void gemm<float>(const GemmShape&, const float*, const float*, float*, float, float, const float*);
 template void gemm<double>(const GemmShape&, const double*, const double*, double*, double, double, const double*);
+template void gemm<std::int8_t>(const GemmShape&, const std::int8_t*, const std::int8_t*, std::int8_t*, std::int8_t,
+                                std::int8_t, const std::int8_t*);
+template void gemm<std::int16_t>(const GemmShape&, const std::int16_t*, const std::int16_t*, std::int16_t*,
+                                 std::int16_t, std::int16_t, const std::int16_t*);
 template void gemm<std::int32_t>(const GemmShape&, const std::int32_t*, const std::int32_t*, std::int32_t*,
                                  std::int32_t, std::int32_t, const std::int32_t*);
 template void gemm<std::int64_t>(const GemmShape&, const std::int64_t*, const std::int64_t*, std::int64_t*,
@@ -146,6 +150,11 @@ template void gemm_batch<float>(const GemmShape&, std::int64_t, const GemmStride
                                 float, float, const float*);
 template void gemm_batch<double>(const GemmShape&, std::int64_t, const GemmStrides&, const double*, const double*,
                                  double*, double, double, const double*);
+template void gemm_batch<std::int8_t>(const GemmShape&, std::int64_t, const GemmStrides&, const std::int8_t*,
+                                      const std::int8_t*, std::int8_t*, std::int8_t, std::int8_t, const std::int8_t*);
+template void gemm_batch<std::int16_t>(const GemmShape&, std::int64_t, const GemmStrides&, const std::int16_t*,
+                                       const std::int16_t*, std::int16_t*, std::int16_t, std::int16_t,
+                                       const std::int16_t*);
 template void gemm_batch<std::int32_t>(const GemmShape&, std::int64_t, const GemmStrides&, const std::int32_t*,
                                        const std::int32_t*, std::int32_t*, std::int32_t, std::int32_t,
                                        const std::int32_t*);

@@ -10,6 +10,7 @@
 #include "elements.h"
 #include "parallel.h"
 #include "strided_rows.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_index();
@@ -196,7 +197,7 @@ void put_into(const Tensor& out, const TensorList& indices, const Tensor& any_va
       ops::expand.below_autograd(shared ? taper::detail::private_copy(any_values) : any_values, sizes);
   const Source source(values, cut);
   if (accumulate)
-    dispatch_all(out.dtype(), [&]<class T>(Type<T>) {
+    dispatch_computed(out.dtype(), [&]<class T>(Type<T>) {
       write(first_of<T>(out), first_of<const T>(values), cut, position, source, Accumulate{});
     });
   else
@@ -215,12 +216,17 @@ void index_put(Tensor& out, const Tensor& self, const TensorList& indices, const
   put_into(result, indices, values, dims, accumulate);
   copy_elements(out, result);
 }
+/// Sums are rounded once.
+void index_put_any(Tensor& out, const Tensor& self, const TensorList& indices, const Tensor& values,
+                   const IntSpan& dims, const bool& accumulate) {
+  (accumulate ? kernels::widening<index_put> : index_put)(out, self, indices, values, dims, accumulate);
+}
 
 }  // namespace
 
 void install_index() {
   ops::index.set_kernel(DispatchKey::CPU, index);
-  ops::index_put.set_kernel(DispatchKey::CPU, index_put);
+  ops::index_put.set_kernel(DispatchKey::CPU, index_put_any);
 }
 
 }  // namespace taper::cpu_kernels

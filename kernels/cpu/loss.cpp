@@ -9,6 +9,7 @@
 #include "parallel.h"
 #include "scratch.h"
 #include "softmax_lines.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_loss();
@@ -265,11 +266,11 @@ void mse_loss(Tensor& out, const Tensor& input, const Tensor& target, const Redu
 }  // namespace
 
 void install_loss() {
-  ops::cross_entropy.set_kernel(DispatchKey::CPU, cross_entropy);
-  ops::cross_entropy_backward.set_kernel(DispatchKey::CPU, cross_entropy_backward);
-  ops::nll_loss.set_kernel(DispatchKey::CPU, nll_loss);
-  ops::nll_loss_backward.set_kernel(DispatchKey::CPU, nll_loss_backward);
-  ops::mse_loss.set_kernel(DispatchKey::CPU, mse_loss);
+  ops::cross_entropy.set_kernel(DispatchKey::CPU, kernels::widening<cross_entropy>);
+  ops::cross_entropy_backward.set_kernel(DispatchKey::CPU, kernels::widening<cross_entropy_backward>);
+  ops::nll_loss.set_kernel(DispatchKey::CPU, kernels::widening<nll_loss>);
+  ops::nll_loss_backward.set_kernel(DispatchKey::CPU, kernels::widening<nll_loss_backward>);
+  ops::mse_loss.set_kernel(DispatchKey::CPU, kernels::widening<mse_loss>);
 }
 
 }  // namespace taper::cpu_kernels

@@ -10,6 +10,7 @@
 #include "parallel.h"
 #include "reduce_sum.h"
 #include "scratch.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_matmul();
@@ -121,8 +122,8 @@ void linear(Tensor& out, const Tensor& x, const Tensor& weight, const std::optio
 }  // namespace
 
 void install_matmul() {
-  ops::matmul.set_kernel(DispatchKey::CPU, matmul);
-  ops::linear.set_kernel(DispatchKey::CPU, linear);
+  ops::matmul.set_kernel(DispatchKey::CPU, kernels::widening<matmul>);
+  ops::linear.set_kernel(DispatchKey::CPU, kernels::widening<linear>);
 }
 
 }  // namespace taper::cpu_kernels

@@ -6,6 +6,7 @@
 
 #include "batch_norm.h"
 #include "memory_order.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_norm();
@@ -28,7 +29,7 @@ class Updated {
   explicit Updated(const std::optional<Tensor>& t) {
     if (!t) return;
     target_ = *t;
-    dense_ = in_order(*t, MemoryFormat::contiguous);
+    dense_ = in_order(kernels::widened(*t), MemoryFormat::contiguous);
     target_.impl()->count_write("batch_norm");
   }
   template <class T>
@@ -65,12 +66,23 @@ void batch_norm(std::array<Tensor, 3>& out, const Tensor& input, const std::opti
       average.finish();
       variance.finish();
     } else {
-      std::copy_n(values_of<T>(dense(running_mean)), s.c, mean);
-      batch_norm_invstd<T>(s.c, values_of<T>(dense(running_var)), o.eps, invstd);
+      std::copy_n(values_of<T>(dense(kernels::widened(running_mean))), s.c, mean);
+      batch_norm_invstd<T>(s.c, values_of<T>(dense(kernels::widened(running_var))), o.eps, invstd);
     }
     batch_norm_apply<T>(s, values_of<T>(x), mean, invstd, values_or_null<T>(w), values_or_null<T>(b),
                         place_of<T>(out[0]));
   });
+}
+
+/// The running statistics are written to, in whatever dtype they have; the statistics of the batch are float32.
+void batch_norm_any(std::array<Tensor, 3>& out, const Tensor& input, const std::optional<Tensor>& weight,
+                    const std::optional<Tensor>& bias, const std::optional<Tensor>& running_mean,
+                    const std::optional<Tensor>& running_var, const BatchNormOptions& o) {
+  if (!is_16_bit_float(input.dtype())) return batch_norm(out, input, weight, bias, running_mean, running_var, o);
+  std::array<Tensor, 3> wide = kernels::wide_result(out);
+  batch_norm(wide, kernels::widened(input), kernels::widened(weight), kernels::widened(bias), running_mean, running_var,
+             o);
+  kernels::narrow_into(out, wide);
 }
 
 void backward(std::array<Tensor, 3>& out, const Tensor& grad, const Tensor& input, const std::optional<Tensor>& weight,
@@ -91,8 +103,8 @@ void backward(std::array<Tensor, 3>& out, const Tensor& grad, const Tensor& inpu
 }  // namespace
 
 void install_norm() {
-  ops::batch_norm.set_kernel(DispatchKey::CPU, batch_norm);
-  ops::batch_norm_backward.set_kernel(DispatchKey::CPU, backward);
+  ops::batch_norm.set_kernel(DispatchKey::CPU, batch_norm_any);
+  ops::batch_norm_backward.set_kernel(DispatchKey::CPU, kernels::widening<backward>);
 }
 
 }  // namespace taper::cpu_kernels

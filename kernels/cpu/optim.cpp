@@ -8,6 +8,7 @@
 
 #include "copy.h"
 #include "parallel.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_optim();
@@ -113,20 +114,24 @@ void sgd_step(Tensor& out, const Tensor& param, const Tensor& grad, const std::o
   if (!out.is_same(param)) copy_elements(out, param);
   const bool momentum = step.momentum != 0;
   if (momentum) count_write(*buffer, "sgd_step_");
-  dispatch_floating(out.dtype(), "sgd_step_", [&]<class T>(Type<T>) {
+  const Tensor p = kernels::widened(out), g = kernels::widened(grad);
+  const std::optional<Tensor> velocity = kernels::widened(buffer);
+  dispatch_floating(p.dtype(), "sgd_step_", [&]<class T>(Type<T>) {
     if (momentum)
-      on_flat<3>({&out, &grad, &*buffer}, [&](const auto& ts) {
+      on_flat<3>({&p, &g, &*velocity}, [&](const auto& ts) {
         parallel_for(0, out.numel(), kGrain, [&](std::int64_t b, std::int64_t e) {
           sgd_blocks(pointer<T>(ts[0]), pointer<T>(ts[1]), pointer<T>(ts[2]), step, b, e);
         });
       });
     else
-      on_flat<2>({&out, &grad}, [&](const auto& ts) {
+      on_flat<2>({&p, &g}, [&](const auto& ts) {
         parallel_for(0, out.numel(), kGrain, [&](std::int64_t b, std::int64_t e) {
           sgd_blocks(pointer<T>(ts[0]), pointer<T>(ts[1]), static_cast<T*>(nullptr), step, b, e);
         });
       });
   });
+  kernels::narrow_into(out, p);
+  if (momentum) kernels::narrow_into(*buffer, *velocity);
 }
 
 /// The numbers of a step that are the same for all elements.
@@ -179,23 +184,30 @@ void adam_step(Tensor& out, const Tensor& param, const Tensor& grad, const Tenso
   count_write(exp_avg, "adam_step_");
   count_write(exp_avg_sq, "adam_step_");
   if (max_exp_avg_sq) count_write(*max_exp_avg_sq, "adam_step_");
-  dispatch_floating(out.dtype(), "adam_step_", [&]<class T>(Type<T>) {
+  const Tensor p = kernels::widened(out), g = kernels::widened(grad), m = kernels::widened(exp_avg),
+               v = kernels::widened(exp_avg_sq);
+  const std::optional<Tensor> max_v = kernels::widened(max_exp_avg_sq);
+  dispatch_floating(p.dtype(), "adam_step_", [&]<class T>(Type<T>) {
     const AdamFactors<T> factors(step);
-    if (max_exp_avg_sq)
-      on_flat<5>({&out, &grad, &exp_avg, &exp_avg_sq, &*max_exp_avg_sq}, [&](const auto& ts) {
+    if (max_v)
+      on_flat<5>({&p, &g, &m, &v, &*max_v}, [&](const auto& ts) {
         parallel_for(0, out.numel(), kGrain, [&](std::int64_t b, std::int64_t e) {
           adam_any<true>(pointer<T>(ts[0]), pointer<T>(ts[1]), pointer<T>(ts[2]), pointer<T>(ts[3]), pointer<T>(ts[4]),
                          factors, b, e);
         });
       });
     else
-      on_flat<4>({&out, &grad, &exp_avg, &exp_avg_sq}, [&](const auto& ts) {
+      on_flat<4>({&p, &g, &m, &v}, [&](const auto& ts) {
         parallel_for(0, out.numel(), kGrain, [&](std::int64_t b, std::int64_t e) {
           adam_any<false>(pointer<T>(ts[0]), pointer<T>(ts[1]), pointer<T>(ts[2]), pointer<T>(ts[3]),
                           static_cast<T*>(nullptr), factors, b, e);
         });
       });
   });
+  kernels::narrow_into(out, p);
+  kernels::narrow_into(exp_avg, m);
+  kernels::narrow_into(exp_avg_sq, v);
+  if (max_v) kernels::narrow_into(*max_exp_avg_sq, *max_v);
 }
 
 }  // namespace

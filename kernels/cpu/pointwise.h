@@ -13,7 +13,8 @@ namespace taper::cpu_kernels {
 using pointwise::Number;
 using pointwise::Operand;
 
-/// out = loop(operands), where the loop makes elements of `result`. `cost` is the work per element, in additions.
+/// out = loop(operands), where the loop makes elements of compute_dtype(result). `cost` is the work per element, in
+/// additions.
 void elementwise(const Tensor& out, DType result, std::initializer_list<Operand> operands, RowLoop loop,
                  const void* functor, int cost);
 

@@ -7,6 +7,7 @@
 #include "memory_order.h"
 #include "parallel.h"
 #include "pool2d.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_pool();
@@ -117,11 +118,11 @@ void avg_backward(Tensor& out, const Tensor& grad, const IntPair&, const Pool2dW
 }  // namespace
 
 void install_pool() {
-  ops::max_pool2d.set_kernel(DispatchKey::CPU, max_pool2d);
-  ops::max_pool2d_backward.set_kernel(DispatchKey::CPU, max_backward);
-  ops::max_pool2d_at.set_kernel(DispatchKey::CPU, max_at);
-  ops::avg_pool2d.set_kernel(DispatchKey::CPU, avg_pool2d);
-  ops::avg_pool2d_backward.set_kernel(DispatchKey::CPU, avg_backward);
+  ops::max_pool2d.set_kernel(DispatchKey::CPU, kernels::widening<max_pool2d>);
+  ops::max_pool2d_backward.set_kernel(DispatchKey::CPU, kernels::widening<max_backward>);
+  ops::max_pool2d_at.set_kernel(DispatchKey::CPU, kernels::widening<max_at>);
+  ops::avg_pool2d.set_kernel(DispatchKey::CPU, kernels::widening<avg_pool2d>);
+  ops::avg_pool2d_backward.set_kernel(DispatchKey::CPU, kernels::widening<avg_backward>);
 }
 
 }  // namespace taper::cpu_kernels

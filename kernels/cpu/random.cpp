@@ -12,6 +12,7 @@
 #include "philox_words.h"
 #include "strided.h"
 #include "strided_rows.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_random();
@@ -103,12 +104,27 @@ auto bits_for(const Words& w, std::int64_t i) {
 
 // ---- Floating numbers ----
 
+/// The largest number below x that the dtype holds.
+template <class T>
+T next_below(DType dtype, T x) {
+  const auto step_of = [&]<class Stored>(Type<Stored>) {
+    const Stored nearest(static_cast<float>(x));
+    if (float(nearest) < float(x)) return T(float(nearest));
+    const bool crosses = (nearest.bits & 0x7fff) == 0;  // below zero is the smallest negative number
+    const int bits = crosses ? 0x8001 : nearest.bits & 0x8000 ? nearest.bits + 1 : nearest.bits - 1;
+    return T(float(Stored::from_bits(std::uint16_t(bits))));
+  };
+  if (dtype == float16) return step_of(Type<Half>{});
+  if (dtype == bfloat16) return step_of(Type<BFloat16>{});
+  return std::nextafter(x, -std::numeric_limits<T>::infinity());
+}
+
 void uniform(Tensor& out, const Tensor& self, const double& from, const double& to, const RandomStream& s) {
-  with_dtype(out, self.dtype(), [&](Tensor& t) {
-    dispatch_floating(self.dtype(), "uniform_", [&]<class T>(Type<T>) {
+  with_dtype(out, compute_dtype(self.dtype()), [&](Tensor& t) {
+    dispatch_floating(compute_dtype(self.dtype()), "uniform_", [&]<class T>(Type<T>) {
       const T low = T(from), width = T(to - from);
       // Rounding can reach `to`, which does not belong to the range.
-      const T high = from < to ? std::nextafter(T(to), low) : low;
+      const T high = from < to ? std::max(low, next_below(self.dtype(), T(to))) : low;
       fill<T>(t, s, bits_of<T>, [&](const Words& w, T* p, std::int64_t n) {
         for (std::int64_t i = 0; i < n; ++i) {
           const T v = std::fma(philox::uniform(bits_for<T>(w, i)), width, low);
@@ -120,8 +136,8 @@ void uniform(Tensor& out, const Tensor& self, const double& from, const double& 
 }
 
 void normal(Tensor& out, const Tensor& self, const double& mean, const double& std, const RandomStream& s) {
-  with_dtype(out, self.dtype(), [&](Tensor& t) {
-    dispatch_floating(self.dtype(), "normal_", [&]<class T>(Type<T>) {
+  with_dtype(out, compute_dtype(self.dtype()), [&](Tensor& t) {
+    dispatch_floating(compute_dtype(self.dtype()), "normal_", [&]<class T>(Type<T>) {
       const T shift = T(mean), scale = T(std);
       fill<T>(t, s, bits_of<T>, [&](const Words& w, T* p, std::int64_t n) {
         for (std::int64_t i = 0; i + 1 < n; i += 2) {
@@ -137,8 +153,8 @@ void normal(Tensor& out, const Tensor& self, const double& mean, const double& s
 }
 
 void exponential(Tensor& out, const Tensor& self, const double& lambd, const RandomStream& s) {
-  with_dtype(out, self.dtype(), [&](Tensor& t) {
-    dispatch_floating(self.dtype(), "exponential_", [&]<class T>(Type<T>) {
+  with_dtype(out, compute_dtype(self.dtype()), [&](Tensor& t) {
+    dispatch_floating(compute_dtype(self.dtype()), "exponential_", [&]<class T>(Type<T>) {
       const T mean = T(1 / lambd);
       fill<T>(t, s, bits_of<T>, [&](const Words& w, T* p, std::int64_t n) {
         for (std::int64_t i = 0; i < n; ++i) p[i] = philox::exponential(bits_for<T>(w, i)) * mean;
@@ -151,8 +167,8 @@ void exponential(Tensor& out, const Tensor& self, const double& lambd, const Ran
 
 void random(Tensor& out, const Tensor& self, const std::int64_t& from, const std::int64_t& to, const RandomStream& s) {
   const std::uint64_t range = std::uint64_t(to) - std::uint64_t(from);
-  with_dtype(out, self.dtype(), [&](Tensor& t) {
-    dispatch_all(self.dtype(), [&]<class T>(Type<T>) {
+  with_dtype(out, compute_dtype(self.dtype()), [&](Tensor& t) {
+    dispatch_computed(self.dtype(), [&]<class T>(Type<T>) {
       const auto value = [&](std::uint64_t v) { return T(std::int64_t(std::uint64_t(from) + v)); };
       if (range <= philox::kNarrowRange)
         fill<T>(t, s, Bits::narrow, [&](const Words& w, T* p, std::int64_t n) {
@@ -194,8 +210,8 @@ struct Event {
 
 void bernoulli_fill(Tensor& out, const Tensor& self, const double& p, const RandomStream& s) {
   const Event event(p);
-  with_dtype(out, self.dtype(), [&](Tensor& t) {
-    dispatch_all(self.dtype(), [&]<class T>(Type<T>) {
+  with_dtype(out, compute_dtype(self.dtype()), [&](Tensor& t) {
+    dispatch_computed(self.dtype(), [&]<class T>(Type<T>) {
       fill<T>(t, s, Bits::narrow, [event](const Words& w, T* to, std::int64_t n) {
         const std::uint32_t last = event.last, possible = !event.never;
         for (std::int64_t i = 0; i < n; ++i) to[i] = T(std::uint32_t(w.high[i] <= last) & possible);
@@ -259,8 +275,8 @@ void install_random() {
   ops::random.set_kernel(DispatchKey::CPU, random);
   ops::permutation.set_kernel(DispatchKey::CPU, permutation);
   ops::bernoulli_fill.set_kernel(DispatchKey::CPU, bernoulli_fill);
-  ops::bernoulli.set_kernel(DispatchKey::CPU, bernoulli);
-  ops::dropout.set_kernel(DispatchKey::CPU, dropout);
+  ops::bernoulli.set_kernel(DispatchKey::CPU, kernels::widening<bernoulli>);
+  ops::dropout.set_kernel(DispatchKey::CPU, kernels::widening<dropout>);
 }
 
 }  // namespace taper::cpu_kernels

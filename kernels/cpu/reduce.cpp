@@ -7,6 +7,7 @@
 
 #include "reduce_loops.h"
 #include "reduce_sum.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 namespace {
@@ -55,7 +56,7 @@ T* elements(Tensor& t) {
 }
 
 void sum(Tensor& out, const Tensor& x, const ops::Reduced& r) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(x.dtype(), [&]<class T>(Type<T>) {
     using Out = std::conditional_t<std::is_floating_point_v<T>, T, std::int64_t>;
     reduce(Sum<T, Out>{elements<Out>(out)}, plan_reduction(x, r), elements<T>(x));
   });
@@ -172,11 +173,11 @@ void norm(Tensor& out, const Tensor& x, const ops::Reduced& r, const double& p) 
 }  // namespace
 
 void install_reduce() {
-  ops::sum.set_kernel(DispatchKey::CPU, sum);
-  ops::mean.set_kernel(DispatchKey::CPU, mean);
-  ops::var.set_kernel(DispatchKey::CPU, var);
-  ops::std.set_kernel(DispatchKey::CPU, std);
-  ops::norm.set_kernel(DispatchKey::CPU, norm);
+  ops::sum.set_kernel(DispatchKey::CPU, kernels::widening<sum>);
+  ops::mean.set_kernel(DispatchKey::CPU, kernels::widening<mean>);
+  ops::var.set_kernel(DispatchKey::CPU, kernels::widening<var>);
+  ops::std.set_kernel(DispatchKey::CPU, kernels::widening<std>);
+  ops::norm.set_kernel(DispatchKey::CPU, kernels::widening<norm>);
   install_reduce_extremes();
   install_reduce_others();
 }

@@ -7,6 +7,7 @@
 #include "reduce.h"
 #include "reduce_loops.h"
 #include "vec.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 namespace {
@@ -162,14 +163,14 @@ struct IndexedExtreme {
 
 template <bool largest>
 void extreme(Tensor& out, const Tensor& x, const ops::Reduced& r) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(x.dtype(), [&]<class T>(Type<T>) {
     reduce(Extreme<Stored<T>, largest>{elements<T>(out)}, plan_reduction(x, r), elements<T>(x));
   });
 }
 
 template <bool largest>
 void extreme_and_index(std::array<Tensor, 2>& out, const Tensor& x, const ops::Reduced& r) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(x.dtype(), [&]<class T>(Type<T>) {
     reduce(IndexedExtreme<Stored<T>, largest>{elements<T>(out[0]), elements<std::int64_t>(out[1])},
            plan_reduction(x, r, true), elements<T>(x));
   });
@@ -177,7 +178,7 @@ void extreme_and_index(std::array<Tensor, 2>& out, const Tensor& x, const ops::R
 
 template <bool largest>
 void index_of_extreme(Tensor& out, const Tensor& x, const ops::Reduced& r) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(x.dtype(), [&]<class T>(Type<T>) {
     reduce(IndexedExtreme<Stored<T>, largest>{nullptr, elements<std::int64_t>(out)}, plan_reduction(x, r, true),
            elements<T>(x));
   });
@@ -186,14 +187,14 @@ void index_of_extreme(Tensor& out, const Tensor& x, const ops::Reduced& r) {
 }  // namespace
 
 void install_reduce_extremes() {
-  ops::max.set_kernel(DispatchKey::CPU, extreme<true>);
-  ops::min.set_kernel(DispatchKey::CPU, extreme<false>);
-  ops::amax.set_kernel(DispatchKey::CPU, extreme<true>);
-  ops::amin.set_kernel(DispatchKey::CPU, extreme<false>);
-  ops::argmax.set_kernel(DispatchKey::CPU, index_of_extreme<true>);
-  ops::argmin.set_kernel(DispatchKey::CPU, index_of_extreme<false>);
-  ops::max_dim.set_kernel(DispatchKey::CPU, extreme_and_index<true>);
-  ops::min_dim.set_kernel(DispatchKey::CPU, extreme_and_index<false>);
+  ops::max.set_kernel(DispatchKey::CPU, kernels::widening<extreme<true>>);
+  ops::min.set_kernel(DispatchKey::CPU, kernels::widening<extreme<false>>);
+  ops::amax.set_kernel(DispatchKey::CPU, kernels::widening<extreme<true>>);
+  ops::amin.set_kernel(DispatchKey::CPU, kernels::widening<extreme<false>>);
+  ops::argmax.set_kernel(DispatchKey::CPU, kernels::widening<index_of_extreme<true>>);
+  ops::argmin.set_kernel(DispatchKey::CPU, kernels::widening<index_of_extreme<false>>);
+  ops::max_dim.set_kernel(DispatchKey::CPU, kernels::widening<extreme_and_index<true>>);
+  ops::min_dim.set_kernel(DispatchKey::CPU, kernels::widening<extreme_and_index<false>>);
 }
 
 }  // namespace taper::cpu_kernels

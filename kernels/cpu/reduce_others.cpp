@@ -10,6 +10,7 @@
 #include "reduce_loops.h"
 #include "reduce_sum.h"
 #include "softmax_lines.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 namespace {
@@ -54,7 +55,7 @@ struct Truth {
 
 template <bool identity>
 void truth(Tensor& out, const Tensor& x, const ops::Reduced& r) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(x.dtype(), [&]<class T>(Type<T>) {
     auto* result = static_cast<std::uint8_t*>(out.impl()->data());
     reduce(Truth<T, identity>{result}, plan_reduction(x, r), elements<T>(x));
   });
@@ -80,7 +81,7 @@ struct Count {
 };
 
 void count_nonzero(Tensor& out, const Tensor& x, const ops::Reduced& r) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(x.dtype(), [&]<class T>(Type<T>) {
     reduce(Count<T>{elements<std::int64_t>(out)}, plan_reduction(x, r), elements<T>(x));
   });
 }
@@ -107,7 +108,7 @@ struct Product {
 };
 
 void prod(Tensor& out, const Tensor& x, const ops::Reduced& r) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(x.dtype(), [&]<class T>(Type<T>) {
     reduce(Product<T>{elements<typename Product<T>::Out>(out)}, plan_reduction(x, r), elements<T>(x));
   });
 }
@@ -195,7 +196,7 @@ void place_along(Tensor& out, const Tensor& g, const Tensor& index, const std::i
   std::memset(out.impl()->data(), 0, out.nbytes());
   const std::int64_t step = out.stride(dim);
   const std::int64_t* places = elements<std::int64_t>(index);
-  dispatch_all(g.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(g.dtype(), [&]<class T>(Type<T>) {
     T* y = elements<T>(out);
     const T* values = elements<T>(g);
     walk_together(out, index, g,
@@ -206,7 +207,7 @@ void place_along(Tensor& out, const Tensor& g, const Tensor& index, const std::i
 void take_along(Tensor& out, const Tensor& x, const Tensor& index, const std::int64_t& dim) {
   const std::int64_t step = x.stride(dim);
   const std::int64_t* places = elements<std::int64_t>(index);
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(x.dtype(), [&]<class T>(Type<T>) {
     T* y = elements<T>(out);
     const T* values = elements<T>(x);
     walk_together(out, index, x,
@@ -252,14 +253,14 @@ void prod_of_others(Tensor& out, const Tensor& x, const ops::Reduced& r) {
 }  // namespace
 
 void install_reduce_others() {
-  ops::all.set_kernel(DispatchKey::CPU, truth<true>);
-  ops::any.set_kernel(DispatchKey::CPU, truth<false>);
-  ops::count_nonzero.set_kernel(DispatchKey::CPU, count_nonzero);
-  ops::prod.set_kernel(DispatchKey::CPU, prod);
-  ops::logsumexp.set_kernel(DispatchKey::CPU, logsumexp);
-  ops::place_along.set_kernel(DispatchKey::CPU, place_along);
-  ops::take_along.set_kernel(DispatchKey::CPU, take_along);
-  ops::prod_of_others.set_kernel(DispatchKey::CPU, prod_of_others);
+  ops::all.set_kernel(DispatchKey::CPU, kernels::widening<truth<true>>);
+  ops::any.set_kernel(DispatchKey::CPU, kernels::widening<truth<false>>);
+  ops::count_nonzero.set_kernel(DispatchKey::CPU, kernels::widening<count_nonzero>);
+  ops::prod.set_kernel(DispatchKey::CPU, kernels::widening<prod>);
+  ops::logsumexp.set_kernel(DispatchKey::CPU, kernels::widening<logsumexp>);
+  ops::place_along.set_kernel(DispatchKey::CPU, kernels::widening<place_along>);
+  ops::take_along.set_kernel(DispatchKey::CPU, kernels::widening<take_along>);
+  ops::prod_of_others.set_kernel(DispatchKey::CPU, kernels::widening<prod_of_others>);
 }
 
 }  // namespace taper::cpu_kernels

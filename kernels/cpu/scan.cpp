@@ -10,6 +10,7 @@
 #include "lines.h"
 #include "parallel.h"
 #include "reduce_sum.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_scan();
@@ -61,13 +62,13 @@ template <class T>
 using SumOut = std::conditional_t<std::is_floating_point_v<T>, T, std::int64_t>;
 
 void cumsum(Tensor& out, const Tensor& x, const std::int64_t& dim) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(x.dtype(), [&]<class T>(Type<T>) {
     using Acc = SumAcc<T>;
     scan<T, SumOut<T>>(out, x, dim, Acc(0), [](Acc a, Acc b) { return a + b; });
   });
 }
 void cumprod(Tensor& out, const Tensor& x, const std::int64_t& dim) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(x.dtype(), [&]<class T>(Type<T>) {
     using Acc = SumAcc<T>;
     scan<T, SumOut<T>>(out, x, dim, Acc(1), [](Acc a, Acc b) { return a * b; });
   });
@@ -91,7 +92,7 @@ template <bool largest>
 void extremes(std::array<Tensor, 2>& out, const Tensor& x, const std::int64_t& dim) {
   if (x.numel() == 0) return;
   const Lines<3> lines(dim, {out[0], out[1], x});
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(x.dtype(), [&]<class T>(Type<T>) {
     T* const values = first_of<T>(out[0]);
     std::int64_t* const places = first_of<std::int64_t>(out[1]);
     const T* const from = first_of<const T>(x);
@@ -133,12 +134,12 @@ void recurrence(Tensor& out, const Tensor& x, const Tensor& factor, const std::i
 
 void install_scan() {
   constexpr DispatchKey key = DispatchKey::CPU;
-  ops::cumsum.set_kernel(key, cumsum);
-  ops::cumprod.set_kernel(key, cumprod);
-  ops::logcumsumexp.set_kernel(key, logcumsumexp);
-  ops::cummax.set_kernel(key, extremes<true>);
-  ops::cummin.set_kernel(key, extremes<false>);
-  ops::recurrence.set_kernel(key, recurrence);
+  ops::cumsum.set_kernel(key, kernels::widening<cumsum>);
+  ops::cumprod.set_kernel(key, kernels::widening<cumprod>);
+  ops::logcumsumexp.set_kernel(key, kernels::widening<logcumsumexp>);
+  ops::cummax.set_kernel(key, kernels::widening<extremes<true>>);
+  ops::cummin.set_kernel(key, kernels::widening<extremes<false>>);
+  ops::recurrence.set_kernel(key, kernels::widening<recurrence>);
 }
 
 }  // namespace taper::cpu_kernels

@@ -10,6 +10,7 @@
 #include "elements.h"
 #include "parallel.h"
 #include "strided_rows.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_scatter();
@@ -73,7 +74,7 @@ void replace(const Tensor& out, std::int64_t dim, const Tensor& index, const Ten
                 [&]<class T>(Type<T>) { scatter_elements<T>(out, dim, index, src, [](T, T value) { return value; }); });
 }
 void add(const Tensor& out, std::int64_t dim, const Tensor& index, const Tensor& src) {
-  dispatch_all(out.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(out.dtype(), [&]<class T>(Type<T>) {
     scatter_elements<T>(out, dim, index, src, [](T old, T value) {
       if constexpr (std::is_same_v<T, bool>)
         return old || value;
@@ -126,7 +127,7 @@ void scatter_reduce(Tensor& out, const Tensor& self, const std::int64_t& dim, co
                     const ScatterKind& kind, const bool& include_self) {
   copy_elements(out, self);
   if (index.numel() == 0) return;
-  dispatch_all(out.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(out.dtype(), [&]<class T>(Type<T>) {
     if (!include_self)
       scatter_elements<T>(out, dim, index, src, [start = identity_of<T>(kind)](T, T) { return start; });
     switch (kind) {
@@ -155,8 +156,8 @@ void scatter_reduce(Tensor& out, const Tensor& self, const std::int64_t& dim, co
 void install_scatter() {
   ops::gather.set_kernel(DispatchKey::CPU, gather);
   ops::scatter.set_kernel(DispatchKey::CPU, scatter<replace>);
-  ops::scatter_add.set_kernel(DispatchKey::CPU, scatter<add>);
-  ops::scatter_reduce.set_kernel(DispatchKey::CPU, scatter_reduce);
+  ops::scatter_add.set_kernel(DispatchKey::CPU, kernels::widening<scatter<add>>);
+  ops::scatter_reduce.set_kernel(DispatchKey::CPU, kernels::widening<scatter_reduce>);
 }
 
 }  // namespace taper::cpu_kernels

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "softmax_lines.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_softmax();
@@ -102,10 +103,10 @@ void softmax_backward(Tensor& out, const Tensor& grad, const Tensor& result, con
 }  // namespace
 
 void install_softmax() {
-  ops::softmax.set_kernel(DispatchKey::CPU, softmax<false>);
-  ops::log_softmax.set_kernel(DispatchKey::CPU, softmax<true>);
-  ops::softmax_backward.set_kernel(DispatchKey::CPU, softmax_backward<false>);
-  ops::log_softmax_backward.set_kernel(DispatchKey::CPU, softmax_backward<true>);
+  ops::softmax.set_kernel(DispatchKey::CPU, kernels::widening<softmax<false>>);
+  ops::log_softmax.set_kernel(DispatchKey::CPU, kernels::widening<softmax<true>>);
+  ops::softmax_backward.set_kernel(DispatchKey::CPU, kernels::widening<softmax_backward<false>>);
+  ops::log_softmax_backward.set_kernel(DispatchKey::CPU, kernels::widening<softmax_backward<true>>);
 }
 
 }  // namespace taper::cpu_kernels

@@ -15,6 +15,7 @@
 #include "lines.h"
 #include "parallel.h"
 #include "scratch.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_sort();
@@ -100,7 +101,7 @@ void choose_along(std::array<Tensor, 2>& out, const Tensor& x, std::int64_t dim,
   // out differs from x in the length of dim only, and a line of x is where its line of out is.
   const Lines<3> lines(dim, {x, out[0], out[1]});
   const std::int64_t n = lines.length(), written = out[0].dim() == 0 ? 1 : out[0].size(dim);
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(x.dtype(), [&]<class T>(Type<T>) {
     using K = KeyOf<T>;
     const T* const from = first_of<const T>(x);
     T* const values = first_of<T>(out[0]);
@@ -165,7 +166,7 @@ void searchsorted(Tensor& out, const Tensor& sequence, const Tensor& values, con
     for (int d = 0; d + 1 < sequence.dim(); ++d) strides[std::size_t(d)] = sequence.stride(d);
   const StridedRows<3> rows(values.sizes(), {out.strides(), values.strides(), IntSpan(strides)});
   const std::int64_t count = rows.row_length();
-  dispatch_all(values.dtype(), [&]<class T>(Type<T>) {
+  dispatch_computed(values.dtype(), [&]<class T>(Type<T>) {
     const T *const all = first_of<const T>(sequence), *const from = first_of<const T>(values);
     const auto place_of = [&](const T* line, T v) {
       std::int64_t low = 0, high = n;
@@ -199,11 +200,11 @@ void searchsorted(Tensor& out, const Tensor& sequence, const Tensor& values, con
 
 void install_sort() {
   constexpr DispatchKey key = DispatchKey::CPU;
-  ops::sort.set_kernel(key, sort);
-  ops::topk.set_kernel(key, topk);
-  ops::kthvalue.set_kernel(key, kthvalue);
-  ops::median.set_kernel(key, median);
-  ops::searchsorted.set_kernel(key, searchsorted);
+  ops::sort.set_kernel(key, kernels::widening<sort>);
+  ops::topk.set_kernel(key, kernels::widening<topk>);
+  ops::kthvalue.set_kernel(key, kernels::widening<kthvalue>);
+  ops::median.set_kernel(key, kernels::widening<median>);
+  ops::searchsorted.set_kernel(key, kernels::widening<searchsorted>);
 }
 
 }  // namespace taper::cpu_kernels

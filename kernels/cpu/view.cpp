@@ -7,6 +7,7 @@
 #include "elements.h"
 #include "strided_rows.h"
 #include "view_window.h"
+#include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_view();
@@ -88,8 +89,8 @@ void read_view(Tensor& out, const Tensor& x, const ViewPlacement& p) {
 
 void install_view() {
   ops::reshape_copy.set_kernel(DispatchKey::CPU, reshape_copy);
-  ops::place_view.set_kernel(DispatchKey::CPU, place_view);
-  ops::read_view.set_kernel(DispatchKey::CPU, read_view);
+  ops::place_view.set_kernel(DispatchKey::CPU, kernels::widening<place_view>);
+  ops::read_view.set_kernel(DispatchKey::CPU, kernels::widening<read_view>);
 }
 
 }  // namespace taper::cpu_kernels

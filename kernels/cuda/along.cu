@@ -66,9 +66,11 @@ void products_of_others(const Queue& queue, const Others& o, const T* x, T* out)
 
 // Elements are moved by size.
 template void place_elements(const Queue&, const Along&, std::uint8_t*, const std::int64_t*, const std::uint8_t*);
+template void place_elements(const Queue&, const Along&, std::uint16_t*, const std::int64_t*, const std::uint16_t*);
 template void place_elements(const Queue&, const Along&, std::int32_t*, const std::int64_t*, const std::int32_t*);
 template void place_elements(const Queue&, const Along&, std::int64_t*, const std::int64_t*, const std::int64_t*);
 template void take_elements(const Queue&, const Along&, std::uint8_t*, const std::int64_t*, const std::uint8_t*);
+template void take_elements(const Queue&, const Along&, std::uint16_t*, const std::int64_t*, const std::uint16_t*);
 template void take_elements(const Queue&, const Along&, std::int32_t*, const std::int64_t*, const std::int32_t*);
 template void take_elements(const Queue&, const Along&, std::int64_t*, const std::int64_t*, const std::int64_t*);
 template void products_of_others(const Queue&, const Others&, const float*, float*);

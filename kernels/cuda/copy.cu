@@ -15,4 +15,10 @@ template struct CastsTo<std::int64_t, bool, std::uint8_t, std::int32_t, std::int
 template struct CastsTo<float, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>;
 template struct CastsTo<double, bool, std::uint8_t, std::int32_t, std::int64_t, float, double>;
 
+// float16 and bfloat16 are made of float and become float; what has 16 bits is moved as it is.
+template struct CastsTo<std::uint16_t, std::uint16_t>;
+template struct CastsTo<float, Half, BFloat16>;
+template struct CastsTo<Half, float>;
+template struct CastsTo<BFloat16, float>;
+
 }  // namespace taper::cuda_kernels

@@ -28,7 +28,7 @@ struct Binary {
 
   /// a + alpha b; sub passes -alpha.
   static void add_scaled(Tensor& out, DType d, Operand a, Operand b, const Scalar& alpha, bool negate) {
-    dispatch_all(d, [&]<class T>(Type<T>) {
+    dispatch_computed(d, [&]<class T>(Type<T>) {
       fn::AddScaled<T> f{Number(alpha, d).as<T>()};
       if constexpr (!std::is_same_v<T, bool>) {
         if (negate) f.alpha = fn::Neg{}(f.alpha);

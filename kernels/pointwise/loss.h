@@ -17,7 +17,7 @@ struct Loss {
 
   static void binary_cross_entropy_grad(Tensor& out, const Tensor& g, const Tensor& x, const Tensor& t) {
     const DType d = x.dtype();
-    dispatch_floating(d, "binary_cross_entropy", [&]<class T>(Type<T>) {
+    dispatch_floating(compute_dtype(d), "binary_cross_entropy", [&]<class T>(Type<T>) {
       On::elementwise(out, d, {{&g, d}, {&x, d}, {&t, d}}, On::template loop<fn::BinaryCrossEntropyGrad, T, T, T, T>,
                       nullptr, 4);
     });

@@ -34,7 +34,7 @@ struct MathBinary {
   /// The loop for an integer dtype or, where wanted, bool; infer has refused others.
   template <class F, int arity, bool with_bool>
   static typename On::Loop integer_loop(DType d) {
-    return dispatch_all(d, []<class T>(Type<T>) -> typename On::Loop {
+    return dispatch_computed(d, []<class T>(Type<T>) -> typename On::Loop {
       if constexpr (std::is_integral_v<T> && (with_bool || !std::is_same_v<T, bool>))
         return detail::loop_of<On, F, T, T, arity>();
       else
@@ -53,20 +53,20 @@ struct MathBinary {
 
   static void lerp(Tensor& out, const Tensor& a, const Tensor& b, const Tensor& w) {
     const DType d = a.dtype();
-    dispatch_floating(d, "lerp", [&]<class T>(Type<T>) {
+    dispatch_floating(compute_dtype(d), "lerp", [&]<class T>(Type<T>) {
       On::elementwise(out, d, {{&a, d}, {&b, d}, {&w, d}}, On::template loop<fn::Lerp, T, T, T, T>, nullptr, kCheap);
     });
   }
   static void lerp_scalar(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& w) {
     const DType d = a.dtype();
-    dispatch_floating(d, "lerp", [&]<class T>(Type<T>) {
+    dispatch_floating(compute_dtype(d), "lerp", [&]<class T>(Type<T>) {
       const fn::LerpBy<T> f{T(w.to<double>())};
       On::elementwise(out, d, {{&a, d}, {&b, d}}, On::template loop<fn::LerpBy<T>, T, T, T>, &f, kCheap);
     });
   }
   static void addcmul(Tensor& out, const Tensor& a, const Tensor& x, const Tensor& y, const Scalar& value) {
     const DType d = result_type({a, x, y});
-    dispatch_numbers(d, "addcmul", [&]<class T>(Type<T>) {
+    dispatch_numbers(compute_dtype(d), "addcmul", [&]<class T>(Type<T>) {
       const fn::AddProduct<T> f{Number(value, d).as<T>()};
       On::elementwise(out, d, {{&a, d}, {&x, d}, {&y, d}}, On::template loop<fn::AddProduct<T>, T, T, T, T>, &f,
                       kCheap);
@@ -74,7 +74,7 @@ struct MathBinary {
   }
   static void addcdiv(Tensor& out, const Tensor& a, const Tensor& x, const Tensor& y, const Scalar& value) {
     const DType d = result_type({a, x, y});
-    dispatch_floating(d, "addcdiv", [&]<class T>(Type<T>) {
+    dispatch_floating(compute_dtype(d), "addcdiv", [&]<class T>(Type<T>) {
       const fn::AddQuotient<T> f{Number(value, d).as<T>()};
       On::elementwise(out, d, {{&a, d}, {&x, d}, {&y, d}}, On::template loop<fn::AddQuotient<T>, T, T, T, T>, &f,
                       kCheap);

@@ -5,14 +5,15 @@
 
 namespace taper::pointwise {
 
-/// One operand: a tensor, read as elements of `dtype`; or, where `tensor` is null, one number of that dtype.
+/// One operand: a tensor, read as elements of compute_dtype(dtype); or, where `tensor` is null, one number of that
+/// dtype.
 struct Operand {
   const Tensor* tensor;
   DType dtype;
   const void* number = nullptr;
 };
 
-/// A number of the dtype, to be pointed at by an Operand.
+/// A number of compute_dtype(dtype), to be pointed at by an Operand.
 class Number {
  public:
   Number(Scalar value, DType dtype);
@@ -34,8 +35,8 @@ class Number {
 //   Loop         a pointer to the loop of one function over elements of given types
 //   loop<F, R, A...>   that pointer, for R f(A...)
 //   elementwise(out, result, operands, loop, functor, cost)
-//                out = loop(operands), where the loop makes elements of `result`; `cost` is the work per element, in
-//                additions; `functor` is null where F has no state
+//                out = loop(operands), where the loop makes elements of compute_dtype(result); `cost` is the work per
+//                element, in additions; `functor` is null where F has no state
 
 namespace detail {
 template <class On, class F, class R, class T, int arity>
@@ -50,30 +51,32 @@ constexpr typename On::Loop loop_of() {
 /// F on any dtype, giving that dtype.
 template <class On, class F, int arity>
 typename On::Loop any_loop(DType d) {
-  return dispatch_all(d, []<class T>(Type<T>) { return detail::loop_of<On, F, T, T, arity>(); });
+  return dispatch_computed(d, []<class T>(Type<T>) { return detail::loop_of<On, F, T, T, arity>(); });
 }
 /// F on any dtype, giving bool.
 template <class On, class F, int arity>
 typename On::Loop mask_loop(DType d) {
-  return dispatch_all(d, []<class T>(Type<T>) { return detail::loop_of<On, F, bool, T, arity>(); });
+  return dispatch_computed(d, []<class T>(Type<T>) { return detail::loop_of<On, F, bool, T, arity>(); });
 }
 /// F on the number types; infer has refused bool.
 template <class On, class F, int arity>
 typename On::Loop number_loop(DType d, const char* op) {
-  return dispatch_numbers(d, op, []<class T>(Type<T>) { return detail::loop_of<On, F, T, T, arity>(); });
+  return dispatch_numbers(compute_dtype(d), op, []<class T>(Type<T>) { return detail::loop_of<On, F, T, T, arity>(); });
 }
 /// F on the floating dtypes; infer has refused others.
 template <class On, class F, int arity>
 typename On::Loop floating_loop(DType d) {
-  return dispatch_floating(d, "an elementwise function",
+  return dispatch_floating(compute_dtype(d), "an elementwise function",
                            []<class T>(Type<T>) -> typename On::Loop { return detail::loop_of<On, F, T, T, arity>(); });
 }
 /// A choice moves elements: one loop for each size serves all dtypes.
 template <class On, class F>
 typename On::Loop choice_loop(DType d) {
-  switch (itemsize(d)) {
+  switch (itemsize(compute_dtype(d))) {
     case 1:
       return On::template loop<F, std::uint8_t, bool, std::uint8_t, std::uint8_t>;
+    case 2:
+      return On::template loop<F, std::int16_t, bool, std::int16_t, std::int16_t>;
     case 4:
       return On::template loop<F, std::int32_t, bool, std::int32_t, std::int32_t>;
     default:

@@ -20,7 +20,7 @@ struct Unary {
   static void floating(Tensor& out, const Tensor& self) {
     const DType d = floating_of(self.dtype());
     On::elementwise(out, d, {{&self, d}}, floating_loop<On, F, 1>(d), nullptr,
-                    d == float32 ? float_cost : kLibraryFunction);
+                    d != float64 ? float_cost : kLibraryFunction);
   }
   template <class F>
   static void number(Tensor& out, const Tensor& self) {
@@ -42,7 +42,7 @@ struct Unary {
   }
 
   static void clamp_to(Tensor& out, const Tensor& self, DType d, const Scalar* min, const Scalar* max) {
-    dispatch_numbers(d, "clamp", [&]<class T>(Type<T>) {
+    dispatch_numbers(compute_dtype(d), "clamp", [&]<class T>(Type<T>) {
       using Limits = std::numeric_limits<T>;
       constexpr bool floats = std::is_floating_point_v<T>;
       fn::Clamp<T> f{floats ? -Limits::infinity() : Limits::min(), floats ? Limits::infinity() : Limits::max()};
@@ -72,7 +72,7 @@ struct Unary {
   }
   static void clamp_grad(Tensor& out, const Tensor& g, const Tensor& self, const std::optional<Scalar>& min,
                          const std::optional<Scalar>& max) {
-    dispatch_floating(g.dtype(), "clamp_grad", [&]<class T>(Type<T>) {
+    dispatch_floating(compute_dtype(g.dtype()), "clamp_grad", [&]<class T>(Type<T>) {
       constexpr T infinity = std::numeric_limits<T>::infinity();
       const fn::ClampGrad<T> f{min ? min->to<T>() : -infinity, max ? max->to<T>() : infinity};
       const DType d = dtype_of<T>;

@@ -18,8 +18,7 @@ void check_scale(const Tensor& images, const ImageScale& scale) {
 
 TensorSpec infer(const Tensor& images, const ImageScale& scale) {
   check_scale(images, scale);
-  check<DTypeError>(images.dtype() == uint8, "normalize_images: images must be uint8, float32 or float64, got ",
-                    images.spec());
+  check<DTypeError>(images.dtype() == uint8, "normalize_images: images must be uint8 or floating, got ", images.spec());
   return TensorSpec::contiguous(images.sizes(), float32, images.device());
 }
 

@@ -61,7 +61,7 @@ std::array<TensorSpec, 2> infer_cross_entropy(const Tensor& input, const Tensor&
   statistics.set(0, 2, 0);
   for (int d = 0; d < target.dim(); ++d) statistics.set(d + 1, target.size(d), 0);
   return {loss_spec(input, target.sizes(), o.reduction),
-          TensorSpec::contiguous(statistics.sizes(), input.dtype(), input.device())};
+          TensorSpec::contiguous(statistics.sizes(), compute_dtype(input.dtype()), input.device())};
 }
 TensorSpec infer_cross_entropy_backward(const Tensor&, const Tensor& input, const Tensor&, const OptionalTensor&,
                                         const Tensor&, const ClassLoss&) {

@@ -11,8 +11,8 @@ void check_per_channel(const char* name, const Tensor& x, const std::optional<Te
   if (!t) return;
   check<ShapeError>(t->dim() == 1 && t->size(0) == channels_of(x), "batch_norm: ", name, " is ", t->spec(), " but x ",
                     x.spec(), " has ", channels_of(x), " channels and needs one of [", channels_of(x), "]");
-  check<DTypeError>(t->dtype() == x.dtype(), "batch_norm: ", name, " (", t->spec(), ") and x (", x.spec(),
-                    ") differ in dtype; convert one of them with to()");
+  check<DTypeError>(t->dtype() == x.dtype() || t->dtype() == compute_dtype(x.dtype()), "batch_norm: ", name, " (",
+                    t->spec(), ") and x (", x.spec(), ") differ in dtype; convert one of them with to()");
 }
 
 /// Running statistics are written to, not differentiated.
@@ -48,7 +48,7 @@ std::array<TensorSpec, 3> infer_batch_norm(const Tensor& x, const std::optional<
     check<ValueError>(x.numel() != c || c == 0,
                       "batch_norm: Expected more than 1 value per channel when training, got x ", x.spec(),
                       "; use a larger batch, or eval mode");
-  const TensorSpec per_channel = TensorSpec::contiguous({c}, x.dtype(), x.device());
+  const TensorSpec per_channel = TensorSpec::contiguous({c}, compute_dtype(x.dtype()), x.device());
   return {TensorSpec{dense_geometry(x.sizes(), suggested_memory_format(x)), x.dtype(), x.device()}, per_channel,
           per_channel};
 }

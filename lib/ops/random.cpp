@@ -12,7 +12,7 @@ namespace {
 TensorSpec spec_like(const Tensor& self) { return elementwise_spec("random", self.dtype(), self); }
 
 void check_floating(const char* op, DType dtype) {
-  check<DTypeError>(is_floating(dtype), op, ": makes float32 or float64 numbers, got ", dtype,
+  check<DTypeError>(is_floating(dtype), op, ": makes floating numbers, got ", dtype,
                     "; make them as float32 and convert with x.to(taper::", dtype, ")");
 }
 void check_probability(const char* op, double p) {
@@ -23,7 +23,7 @@ TensorSpec infer_uniform(const Tensor& self, const double& from, const double& t
   check_floating("uniform_", self.dtype());
   check<ValueError>(from <= to, "uniform_: the range from ", from, " to ", to, " is empty; from must not exceed to");
   const double limit =
-      self.dtype() == float32 ? double(std::numeric_limits<float>::max()) : std::numeric_limits<double>::max();
+      dispatch_all(self.dtype(), []<class T>(Type<T>) { return double(std::numeric_limits<T>::max()); });
   check<ValueError>(to - from <= limit && from >= -limit && to <= limit, "uniform_: the range from ", from, " to ", to,
                     " is wider than the largest ", self.dtype(), ", ", limit);
   return spec_like(self);
@@ -53,10 +53,18 @@ std::int64_t last_exact_integer(DType dtype) {
       return 1;
     case DType::uint8:
       return std::numeric_limits<std::uint8_t>::max();
+    case DType::int8:
+      return std::numeric_limits<std::int8_t>::max();
+    case DType::int16:
+      return std::numeric_limits<std::int16_t>::max();
     case DType::int32:
       return std::numeric_limits<std::int32_t>::max();
     case DType::int64:
       return std::numeric_limits<std::int64_t>::max();
+    case DType::float16:
+      return std::int64_t(1) << std::numeric_limits<Half>::digits;
+    case DType::bfloat16:
+      return std::int64_t(1) << std::numeric_limits<BFloat16>::digits;
     case DType::float32:
       return std::int64_t(1) << std::numeric_limits<float>::digits;
     default:
@@ -83,7 +91,7 @@ TensorSpec infer_permutation(const Tensor& self, const RandomStream&) {
 }
 
 TensorSpec infer_bernoulli(const Tensor& p, const RandomStream&) {
-  check<DTypeError>(is_floating(p.dtype()), "bernoulli: p holds probabilities, float32 or float64, got ", p.spec());
+  check<DTypeError>(is_floating(p.dtype()), "bernoulli: p holds probabilities, floating numbers, got ", p.spec());
   return spec_like(p);
 }
 

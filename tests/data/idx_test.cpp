@@ -51,6 +51,10 @@ TEST_CASE("an IDX file is read with its shape and dtype, plain or compressed") {
   }
   CHECK(data::read_idx(file(folder, "ints", header(0x0C, {2}) + big_endian(7) + big_endian(0xffffffff)))
             .to_vector<std::int32_t>() == std::vector<std::int32_t>{7, -1});
+  CHECK(data::read_idx(file(folder, "bytes", header(9, {2}) + "\x7f\xff")).to_vector<std::int8_t>() ==
+        std::vector<std::int8_t>{127, -1});
+  CHECK(data::read_idx(file(folder, "shorts", header(0x0B, {2}) + std::string("\1\0\xff\xfe", 4)))
+            .to_vector<std::int16_t>() == std::vector<std::int16_t>{256, -2});
   CHECK(data::read_idx(file(folder, "floats", header(0x0D, {1}) + big_endian(0x3fc00000))).to_vector<float>() ==
         std::vector<float>{1.5f});
   CHECK(data::read_idx(file(folder, "doubles", header(0x0E, {1}) + big_endian(0xc0040000) + big_endian(0)))
@@ -72,7 +76,7 @@ TEST_CASE("a hostile IDX file is refused with a reason, before memory is asked f
   refuses(std::string("\0\0", 2), "does not begin with two zero bytes");
   refuses("P5 28 28", "does not begin with two zero bytes");
   refuses(header(7, {1}) + "a", "the element type, is 7");
-  refuses(header(9, {1}) + "a", "int8");
+  refuses(header(10, {1}) + "a", "the element type, is 10");
   refuses(header(8, {}) + "a", "no dimensions");
   refuses(header(8, {2, 2}).substr(0, 9), "ends inside its header");
   refuses(header(8, {2, 2}) + "abc", "is truncated");

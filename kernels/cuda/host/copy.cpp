@@ -22,15 +22,22 @@ ElementLoop cast_loop(DType to, DType from) {
     switch (itemsize(to)) {
       case 1:
         return element_loop<fn::Cast<std::uint8_t>, std::uint8_t, std::uint8_t>;
+      case 2:
+        return element_loop<fn::Cast<std::uint16_t>, std::uint16_t, std::uint16_t>;
       case 4:
         return element_loop<fn::Cast<std::int32_t>, std::int32_t, std::int32_t>;
       default:
         return element_loop<fn::Cast<std::int64_t>, std::int64_t, std::int64_t>;
     }
   }
+  // 16 bits are made of float32 and become float32.
+  if (to == float16) return element_loop<fn::Cast<Half>, Half, float>;
+  if (to == bfloat16) return element_loop<fn::Cast<BFloat16>, BFloat16, float>;
+  if (from == float16) return element_loop<fn::Cast<float>, float, Half>;
+  if (from == bfloat16) return element_loop<fn::Cast<float>, float, BFloat16>;
   return dispatch_all(to, [&]<class To>(Type<To>) {
     return dispatch_all(from,
-                        [&]<class From>(Type<From>) -> ElementLoop { return element_loop<fn::Cast<To>, To, From>; });
+                        [&]<class From>(Type<From>) -> ElementLoop { return OnCuda::loop<fn::Cast<To>, To, From>; });
   });
 }
 
@@ -112,7 +119,14 @@ void copy_elements(const Tensor& dst, const Tensor& src) {
   const TensorImpl &d = *dst.impl(), &s = *src.impl();
   if (d.numel() == 0) return;
   if (d.data() == s.data() && d.dtype() == s.dtype() && d.geometry() == s.geometry()) return;
-  elementwise(dst, dst.dtype(), {{&src, src.dtype()}}, cast_loop(dst.dtype(), src.dtype()), nullptr);
+  const DType to = dst.dtype(), from = src.dtype();
+  // By way of float32, which holds every 16-bit number and is what one is rounded from.
+  if (to != from && to != float32 && from != float32 && (is_16_bit_float(to) || is_16_bit_float(from))) {
+    const Tensor between = empty(TensorSpec::contiguous(src.sizes(), float32, src.device()));
+    copy_elements(between, src);
+    return copy_elements(dst, between);
+  }
+  move_elements(dst, src, cast_loop(to, from));
 }
 
 void fill_elements(const Tensor& dst, Scalar value) {
@@ -121,8 +135,9 @@ void fill_elements(const Tensor& dst, Scalar value) {
     const OnDevice on(dst.device());
     return check_cuda(cudaMemsetAsync(dst.impl()->data(), 0, dst.nbytes(), on.stream()), "zero_");
   }
-  const Number number(value, dst.dtype());
-  elementwise(dst, dst.dtype(), {number.operand()}, cast_loop(dst.dtype(), dst.dtype()), nullptr);
+  const DType d = compute_dtype(dst.dtype());
+  const Number number(value, d);
+  elementwise(dst, d, {number.operand()}, cast_loop(d, d), nullptr);
 }
 
 void install_copy() {

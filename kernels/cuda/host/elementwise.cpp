@@ -69,14 +69,13 @@ void run(Elements e, const Nest::Dim* dims, std::size_t rank, const Work& work) 
   }
 }
 
-}  // namespace
-
-void elementwise(const Tensor& out, DType result, std::initializer_list<Operand> operands, ElementLoop loop,
-                 const void* functor) {
+/// The loop makes elements of `result`; operands are read as their dtypes, or in the dtypes they are computed in.
+void launch(const Tensor& out, DType result, std::initializer_list<Operand> operands, ElementLoop loop,
+            const void* functor, bool computes) {
   if (out.numel() == 0) return;
   if (out.dtype() != result) {
     const Tensor computed = empty(TensorSpec::contiguous(out.sizes(), result, out.device()));
-    elementwise(computed, result, operands, loop, functor);
+    launch(computed, result, operands, loop, functor, computes);
     return copy_elements(out, computed);
   }
   const OnDevice on(out.device());
@@ -89,15 +88,16 @@ void elementwise(const Tensor& out, DType result, std::initializer_list<Operand>
   item[0] = itemsize(result);
   int k = 1;
   for (const Operand& operand : operands) {
-    item[k] = itemsize(operand.dtype);
+    const DType wanted = computes ? compute_dtype(operand.dtype) : operand.dtype;
+    item[k] = itemsize(wanted);
     const Tensor* t = operand.tensor;
     if (t == nullptr) {
       std::memcpy(&e.number[k], operand.number, item[k]);
     } else if (t->device().is_cpu()) {
       std::memcpy(&e.number[k], Number(t->scalar(), operand.dtype).bytes(), item[k]);
       t = nullptr;
-    } else if (t->dtype() != operand.dtype) {
-      converted[k] = empty(TensorSpec::contiguous(t->sizes(), operand.dtype, t->device()));
+    } else if (t->dtype() != wanted) {
+      converted[k] = empty(TensorSpec::contiguous(t->sizes(), wanted, t->device()));
       copy_elements(converted[k], *t);
       t = &converted[k];
     }
@@ -110,6 +110,24 @@ void elementwise(const Tensor& out, DType result, std::initializer_list<Operand>
   }
   nest.merge();
   run(e, nest.dims().data(), nest.dims().size(), {loop, functor, on.queue(), item, k});
+}
+
+}  // namespace
+
+void raise_not_served(const char* op, DType d) {
+  raise<DTypeError>(op, ": CUDA devices have no kernel for ", d,
+                    "; convert with x.to(taper::float32) or compute with x.cpu()");
+}
+
+void elementwise(const Tensor& out, DType made, std::initializer_list<Operand> operands, ElementLoop loop,
+                 const void* functor) {
+  if (loop == nullptr) raise_not_served("an elementwise function", operands.begin()->dtype);
+  launch(out, compute_dtype(made), operands, loop, functor, true);
+}
+
+void move_elements(const Tensor& dst, const Tensor& src, ElementLoop loop) {
+  if (loop == nullptr) raise_not_served("copy_", src.dtype());
+  launch(dst, dst.dtype(), {{&src, src.dtype()}}, loop, nullptr, false);
 }
 
 }  // namespace taper::cuda_kernels

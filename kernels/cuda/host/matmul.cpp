@@ -12,6 +12,7 @@
 #include "errors.h"
 #include "install.h"
 #include "matrices.h"
+#include "widen.h"
 
 namespace taper::cuda_kernels {
 namespace {
@@ -74,12 +75,20 @@ void multiply(const char* op, const OnDevice& on, const Product& p, const T* a, 
   }
 }
 
+/// As dispatch_served(), without bool, which infer has refused.
+template <class F>
+void dispatch_served_numbers(DType d, const char* op, F&& f) {
+  dispatch_served(d, op, [&]<class T>(Type<T> type) {
+    if constexpr (!std::is_same_v<T, bool>) f(type);
+  });
+}
+
 void matmul(Tensor& out, const Tensor& a, const Tensor& b) {
   if (out.numel() == 0) return;
   const std::int64_t k = a.size(-1);
   if (k == 0) return fill_elements(out, 0);
   const OnDevice on(out.device());
-  dispatch_numbers(a.dtype(), "matmul", [&]<class T>(Type<T>) {
+  dispatch_served_numbers(a.dtype(), "matmul", [&]<class T>(Type<T>) {
     T* c = elements<T>(out);
     const Operand left(a, true), right(b, false);
     Product p{.trans_a = left.matrix.transposed,
@@ -114,7 +123,7 @@ void linear(Tensor& out, const Tensor& x, const Tensor& weight, const std::optio
     fill_elements(out, 0);
   if (k == 0) return;
   const OnDevice on(out.device());
-  dispatch_numbers(x.dtype(), "linear", [&]<class T>(Type<T>) {
+  dispatch_served_numbers(x.dtype(), "linear", [&]<class T>(Type<T>) {
     const Operand w(weight, false);
     Operand in(x, true);
     std::int64_t rows = x.dim() == 1 ? 1 : x.dim() == 2 ? x.size(0) : matrices::rows_as_one(in);
@@ -138,8 +147,8 @@ void linear(Tensor& out, const Tensor& x, const Tensor& weight, const std::optio
 }  // namespace
 
 void install_matmul() {
-  ops::matmul.set_kernel(DispatchKey::CUDA, matmul);
-  ops::linear.set_kernel(DispatchKey::CUDA, linear);
+  ops::matmul.set_kernel(DispatchKey::CUDA, kernels::widening<matmul>);
+  ops::linear.set_kernel(DispatchKey::CUDA, kernels::widening<linear>);
 }
 
 }  // namespace taper::cuda_kernels

@@ -15,6 +15,7 @@
 #include "device.h"
 #include "elementwise.h"
 #include "install.h"
+#include "widen.h"
 
 namespace taper::cuda_kernels {
 namespace {
@@ -85,7 +86,7 @@ using cpu_kernels::plan_reduction;
 using ops::Reduced;
 
 void sum(Tensor& out, const Tensor& x, const Reduced& r) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_served(x.dtype(), "sum", [&]<class T>(Type<T>) {
     reduce("sum", x, plan_reduction(x, r), Sum<T, SumOut<T>>{elements<SumOut<T>>(out)});
   });
 }
@@ -96,7 +97,7 @@ void mean(Tensor& out, const Tensor& x, const Reduced& r) {
   });
 }
 void prod(Tensor& out, const Tensor& x, const Reduced& r) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_served(x.dtype(), "prod", [&]<class T>(Type<T>) {
     reduce("prod", x, plan_reduction(x, r), Product<T>{elements<SumOut<T>>(out)});
   });
 }
@@ -135,7 +136,7 @@ void norm(Tensor& out, const Tensor& x, const Reduced& r, const double& p) {
 
 template <bool largest>
 void find_extreme(const char* name, const Tensor& x, const Reduced& r, const Tensor* values, const Tensor* indices) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_served(x.dtype(), name, [&]<class T>(Type<T>) {
     using S = Stored<T>;
     const Extreme<S, largest> op{values ? elements<S>(*values) : nullptr,
                                  indices ? elements<std::int64_t>(*indices) : nullptr};
@@ -157,12 +158,12 @@ void extreme_and_index(std::array<Tensor, 2>& out, const Tensor& x, const Reduce
 
 template <bool identity>
 void truth(Tensor& out, const Tensor& x, const Reduced& r) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_served(x.dtype(), identity ? "all" : "any", [&]<class T>(Type<T>) {
     reduce(identity ? "all" : "any", x, plan_reduction(x, r), Truth<T>{elements<std::uint8_t>(out), identity});
   });
 }
 void count_nonzero(Tensor& out, const Tensor& x, const Reduced& r) {
-  dispatch_all(x.dtype(), [&]<class T>(Type<T>) {
+  dispatch_served(x.dtype(), "count_nonzero", [&]<class T>(Type<T>) {
     reduce("count_nonzero", x, plan_reduction(x, r), Count<T>{elements<std::int64_t>(out)});
   });
 }
@@ -178,6 +179,8 @@ void dispatch_size(DType d, F&& f) {
   switch (itemsize(d)) {
     case 1:
       return f(Type<std::uint8_t>{});
+    case 2:
+      return f(Type<std::uint16_t>{});
     case 4:
       return f(Type<std::int32_t>{});
     default:
@@ -253,27 +256,27 @@ void prod_of_others(Tensor& out, const Tensor& x, const Reduced& r) {
 
 void install_reduce() {
   constexpr DispatchKey key = DispatchKey::CUDA;
-  ops::sum.set_kernel(key, sum);
-  ops::mean.set_kernel(key, mean);
-  ops::var.set_kernel(key, var);
-  ops::std.set_kernel(key, std);
-  ops::norm.set_kernel(key, norm);
-  ops::max.set_kernel(key, extreme<true>);
-  ops::min.set_kernel(key, extreme<false>);
-  ops::amax.set_kernel(key, extreme<true>);
-  ops::amin.set_kernel(key, extreme<false>);
-  ops::argmax.set_kernel(key, index_of_extreme<true>);
-  ops::argmin.set_kernel(key, index_of_extreme<false>);
-  ops::max_dim.set_kernel(key, extreme_and_index<true>);
-  ops::min_dim.set_kernel(key, extreme_and_index<false>);
-  ops::all.set_kernel(key, truth<true>);
-  ops::any.set_kernel(key, truth<false>);
-  ops::count_nonzero.set_kernel(key, count_nonzero);
-  ops::prod.set_kernel(key, prod);
-  ops::logsumexp.set_kernel(key, logsumexp);
+  ops::sum.set_kernel(key, kernels::widening<sum>);
+  ops::mean.set_kernel(key, kernels::widening<mean>);
+  ops::var.set_kernel(key, kernels::widening<var>);
+  ops::std.set_kernel(key, kernels::widening<std>);
+  ops::norm.set_kernel(key, kernels::widening<norm>);
+  ops::max.set_kernel(key, kernels::widening<extreme<true>>);
+  ops::min.set_kernel(key, kernels::widening<extreme<false>>);
+  ops::amax.set_kernel(key, kernels::widening<extreme<true>>);
+  ops::amin.set_kernel(key, kernels::widening<extreme<false>>);
+  ops::argmax.set_kernel(key, kernels::widening<index_of_extreme<true>>);
+  ops::argmin.set_kernel(key, kernels::widening<index_of_extreme<false>>);
+  ops::max_dim.set_kernel(key, kernels::widening<extreme_and_index<true>>);
+  ops::min_dim.set_kernel(key, kernels::widening<extreme_and_index<false>>);
+  ops::all.set_kernel(key, kernels::widening<truth<true>>);
+  ops::any.set_kernel(key, kernels::widening<truth<false>>);
+  ops::count_nonzero.set_kernel(key, kernels::widening<count_nonzero>);
+  ops::prod.set_kernel(key, kernels::widening<prod>);
+  ops::logsumexp.set_kernel(key, kernels::widening<logsumexp>);
   ops::place_along.set_kernel(key, place_along);
   ops::take_along.set_kernel(key, take_along);
-  ops::prod_of_others.set_kernel(key, prod_of_others);
+  ops::prod_of_others.set_kernel(key, kernels::widening<prod_of_others>);
 }
 
 }  // namespace taper::cuda_kernels

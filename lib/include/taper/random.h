@@ -59,9 +59,9 @@ class DefaultGeneratorGuard {
 /// Seeds default_generator().
 void manual_seed(std::uint64_t seed) noexcept;
 
-/// Uniform in [0, 1); float32 or float64.
+/// Uniform in [0, 1); any floating dtype.
 Tensor rand(IntSpan sizes, const TensorOptions& options = {}, Generator& generator = default_generator());
-/// Normal with mean 0 and deviation 1; float32 or float64.
+/// Normal with mean 0 and deviation 1; any floating dtype.
 Tensor randn(IntSpan sizes, const TensorOptions& options = {}, Generator& generator = default_generator());
 /// Integers in [low, high), int64 unless another dtype is asked for, which must hold them exactly.
 Tensor randint(std::int64_t low, std::int64_t high, IntSpan sizes, const TensorOptions& options = {},
@@ -78,7 +78,7 @@ Tensor rand_like(const Tensor& t, std::optional<DType> dtype = {}, Generator& ge
 Tensor randn_like(const Tensor& t, std::optional<DType> dtype = {}, Generator& generator = default_generator());
 Tensor randint_like(const Tensor& t, std::int64_t low, std::int64_t high, std::optional<DType> dtype = {},
                     Generator& generator = default_generator());
-/// 1 with the probability that is p's element, else 0, in p's dtype (float32 or float64). Throws ValueError if one is
+/// 1 with the probability that is p's element, else 0, in p's floating dtype. Throws ValueError if one is
 /// outside [0, 1].
 Tensor bernoulli(const Tensor& p, Generator& generator = default_generator());
 

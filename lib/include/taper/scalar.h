@@ -11,8 +11,7 @@ class Scalar {
  public:
   constexpr Scalar() = default;
   template <class T>
-  requires std::is_arithmetic_v<T>
-  constexpr Scalar(T v) {
+  requires(std::is_arithmetic_v<T> || is_16_bit_floating<T>) constexpr Scalar(T v) {
     if constexpr (std::is_same_v<T, bool>)
       kind_ = DType::bool_, i_ = v;
     else if constexpr (std::is_integral_v<T>)
@@ -26,8 +25,12 @@ class Scalar {
   constexpr bool is_floating() const { return kind_ == DType::float64; }
   template <class T>
   constexpr T to() const {
-    if (kind_ == DType::float64) return T(f_);
-    return T(i_);
+    if constexpr (is_16_bit_floating<T>) {
+      return T(kind_ == DType::float64 ? float(f_) : float(i_));
+    } else {
+      if (kind_ == DType::float64) return T(f_);
+      return T(i_);
+    }
   }
   /// Whether to<T>() keeps the value: an integer type takes what lies in its range, less any fraction, and an unsigned
   /// one also a negative number of its size, which wraps; a floating type takes what does not become infinite.

@@ -28,7 +28,7 @@ struct Conv2dOptions {
 /// Cross-correlation, as every network's "convolution".
 ///
 /// input [n, c, h, w] or one image [c, h, w]; weight [out_c, c / groups, kh, kw]; bias [out_c] or undefined; all of one
-/// dtype, float32 or float64. The result is [n, out_c, oh, ow], where oh = floor((h + 2 padding - dilation (kh - 1) -
+/// dtype, a floating one. The result is [n, out_c, oh, ow], where oh = floor((h + 2 padding - dilation (kh - 1) -
 /// 1) / stride) + 1, channels-last in memory if input or weight is. Differentiable in input, weight and bias, twice
 /// too. Throws ShapeError if shapes do not fit, DTypeError if dtypes differ, ValueError for options out of range.
 Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias = {}, const Conv2dOptions& options = {});

@@ -7,7 +7,7 @@ namespace taper {
 /// x with elements set to 0 with probability p, independently, and the others multiplied by 1 / (1 - p), so that the
 /// mean stays. Returns x itself unless `training`.
 ///
-/// float32 or float64. The mask is not stored: it follows from the stream the call took, and backward makes it anew.
+/// x is floating. The mask is not stored: it follows from the stream the call took, and backward makes it anew.
 /// Throws ValueError if p is outside [0, 1].
 /// Srivastava, Hinton, Krizhevsky, Sutskever, Salakhutdinov 2014, "Dropout: A Simple Way to Prevent Neural Networks
 /// from Overfitting".

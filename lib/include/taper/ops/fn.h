@@ -1,5 +1,6 @@
 #pragma once
 // What each pointwise operator computes for one element: the only copy, for the CPU and the CUDA kernels.
+#include <taper/half.h>
 #include <taper/host_device.h>
 #include <taper/ops/fn_math.h>
 
@@ -27,7 +28,11 @@ template <class To>
 struct Cast {
   template <class From>
   TAPER_HD To operator()(From x) const {
-    if constexpr (std::is_same_v<To, bool>) {
+    if constexpr (is_16_bit_floating<From>) {
+      return (*this)(float(x));
+    } else if constexpr (is_16_bit_floating<To>) {
+      return To(float(x));
+    } else if constexpr (std::is_same_v<To, bool>) {
       return x != From(0);
     } else if constexpr (std::is_same_v<From, bool>) {
       return x ? To(1) : To(0);

@@ -20,7 +20,7 @@ struct CrossEntropyOptions {
 ///
 /// input [N, C, ...] or [C], unnormalized log-probabilities. target [N, ...] or [], class indices (int64); or of
 /// input's shape, class probabilities, for which the mean divides by the number of elements and there is no
-/// ignore_index. float32 or float64; the loss is a number, or has target's shape (less the classes) without reduction.
+/// ignore_index. Any floating dtype; the loss is a number, or has target's shape (less the classes) without reduction.
 /// The mean over no elements, or with all of them ignored, is NaN; its gradient is 0.
 /// Differentiable in input, and in target probabilities.
 /// Throws IndexError if a target is not a class, ShapeError, DTypeError and ValueError for arguments that do not fit.

@@ -8,7 +8,7 @@ namespace taper {
 
 /// Batch normalization: y = (x - mean) / sqrt(var + eps) * weight + bias, channel by channel.
 ///
-/// x [n, c, ...], float32 or float64; weight, bias, running_mean and running_var [c] of its dtype, or undefined; y like
+/// x [n, c, ...], floating; weight, bias, running_mean and running_var [c] of its dtype, or undefined; y like
 /// x, channels-last in memory if x is. In training, mean and (biased) var are the batch's, over all dimensions but c,
 /// and the running statistics move towards them: running = (1 - momentum) running + momentum batch, with the unbiased
 /// variance. Unless momentum is 0, this counts as a write of running_mean and running_var; within a Recomputation they

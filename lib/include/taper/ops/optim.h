@@ -1,6 +1,6 @@
 #pragma once
 // The arithmetic of the optimizers in <taper/nn/optim.h>: each function updates a parameter and its state in one pass
-// over memory, without temporaries. All tensors of a call have one shape and one dtype, float32 or float64.
+// over memory, without temporaries. All tensors of a call have one shape and one floating dtype.
 // The writes count as writes of every tensor written, and are not recorded for differentiation.
 #include <taper/ops/declare.h>
 #include <taper/tensor.h>

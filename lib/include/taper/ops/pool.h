@@ -27,7 +27,7 @@ struct MaxPool2dOptions {
 
 /// The largest element under each window; NaN if there is one.
 ///
-/// x [n, c, h, w] or one image [c, h, w], float32 or float64; the result is [n, c, oh, ow], where oh = (h + 2 padding -
+/// x [n, c, h, w] or one image [c, h, w], floating; the result is [n, c, oh, ow], where oh = (h + 2 padding -
 /// dilation (kh - 1) - 1) / stride + 1, rounded down, or up in ceil_mode; channels-last in memory if x is. The gradient
 /// goes to the first of the largest elements. Throws ShapeError if the window does not fit, ValueError for options out
 /// of range.

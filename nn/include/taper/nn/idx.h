@@ -7,8 +7,8 @@ namespace taper::data {
 
 /// Reads a file in the IDX format of the MNIST database, plain or compressed by gzip, whatever its name.
 ///
-/// The result has the file's shape and dtype: uint8, int32, float32 or float64, on the cpu. Throws IOError if the file
-/// cannot be read, is no IDX file, or holds fewer or more elements than its header says.
+/// The result has the file's shape and dtype: uint8, int8, int16, int32, float32 or float64, on the cpu. Throws IOError
+/// if the file cannot be read, is no IDX file, or holds fewer or more elements than its header says.
 Tensor read_idx(const std::string& path);
 
 /// Pictures and their classes.
