@@ -72,4 +72,8 @@ void BatchNorm2d::check_input(const Tensor& x) const {
   check<ShapeError>(x.dim() == 4, "BatchNorm2d: x must be [n, ", num_features(), ", h, w], got ", x.spec());
 }
 
+void BatchNorm3d::check_input(const Tensor& x) const {
+  check<ShapeError>(x.dim() == 5, "BatchNorm3d: x must be [n, ", num_features(), ", d, h, w], got ", x.spec());
+}
+
 }  // namespace taper::nn

@@ -25,6 +25,7 @@
 #include <taper/nn/embedding.h>
 #include <taper/nn/idx.h>
 #include <taper/nn/init.h>
+#include <taper/nn/layer_norm.h>
 #include <taper/nn/linear.h>
 #include <taper/nn/loss.h>
 #include <taper/nn/lr_scheduler.h>

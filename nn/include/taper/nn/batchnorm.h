@@ -13,7 +13,7 @@ struct BatchNormOptions {
   Device device = default_device();
 };
 
-/// What BatchNorm1d and BatchNorm2d share; see batch_norm().
+/// What BatchNorm1d, BatchNorm2d and BatchNorm3d share; see batch_norm().
 class BatchNorm : public Module {
  public:
   Tensor forward(const Tensor& x) override;
@@ -58,6 +58,17 @@ class BatchNorm2d final : public BatchNorm {
   explicit BatchNorm2d(std::int64_t num_features, const BatchNormOptions& options = {})
       : BatchNorm(num_features, options) {}
   BatchNorm2d clone() const { return clone_as(*this, num_features(), options()); }
+
+ protected:
+  void check_input(const Tensor& x) const override;
+};
+
+/// Brings each channel to mean 0 and deviation 1 over the batch: x [n, channels, d, h, w].
+class BatchNorm3d final : public BatchNorm {
+ public:
+  explicit BatchNorm3d(std::int64_t num_features, const BatchNormOptions& options = {})
+      : BatchNorm(num_features, options) {}
+  BatchNorm3d clone() const { return clone_as(*this, num_features(), options()); }
 
  protected:
   void check_input(const Tensor& x) const override;
