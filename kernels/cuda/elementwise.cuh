@@ -25,7 +25,7 @@ struct alignas(sizeof(T) * kVector < 16 ? sizeof(T) * kVector : 16) Vector {
 template <class T>
 __device__ __forceinline__ T number_of(const Elements& e, int k) {
   T value;
-  memcpy(&value, &e.number[k], sizeof value);
+  memcpy(static_cast<void*>(&value), &e.number[k], sizeof value);
   return value;
 }
 /// Element i of a flat operand.

@@ -38,7 +38,8 @@ struct Half {
     const std::uint32_t normal = (rest - (112u << 23) + 0xfffu + (rest >> 13 & 1u)) >> 13;
     // Subnormal: next to 0.5 floats are 2^-24 apart, as these numbers are, so the addition rounds.
     const std::uint32_t small =
-        __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, rest < 113u << 23 ? rest : 0u) + 0.5f) - 0x3f000000u;
+        __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(float, rest < 113u << 23 ? rest : 0u) + 0.5f) -
+        0x3f000000u;
     const std::uint32_t large = rest > 0x7f800000u ? 0x7e00u : 0x7c00u;  // NaN or infinity
     const std::uint32_t finite = rest < 113u << 23 ? small : normal;
     return std::uint16_t(sign | (rest >= 0x47800000u ? large : finite));
