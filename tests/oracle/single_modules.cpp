@@ -4,6 +4,7 @@
 #include <taper/nn/linear.h>
 #include <taper/nn/resize.h>
 #include <taper/nn/rnn.h>
+#include <taper/nn/transformer.h>
 
 #include <map>
 
@@ -98,6 +99,36 @@ SingleModule multihead_attention(const Args& a) {
 }
 
 template <class M>
+std::shared_ptr<M> transformer_layer(const Args& a) {
+  const bool is_gelu = a.text("activation", "relu") == "gelu";
+  return std::make_shared<M>(a.integer("d_model"), a.integer("nhead"),
+                             nn::TransformerLayerOptions{.dim_feedforward = a.integer("dim_feedforward", 2048),
+                                                         .dropout = a.real("dropout", .1),
+                                                         .activation = is_gelu ? nn::TransformerActivation::gelu
+                                                                               : nn::TransformerActivation::relu,
+                                                         .layer_norm_eps = a.real("layer_norm_eps", 1e-5),
+                                                         .batch_first = a.flag("batch_first", false),
+                                                         .norm_first = a.flag("norm_first", false)});
+}
+SingleModule encoder_layer(const Args& a) {
+  const auto m = transformer_layer<nn::TransformerEncoderLayer>(a);
+  return {m, [m](const Args& s) {
+            return Outputs((*m)(s.tensor("src"), {.src_mask = s.optional_tensor("src_mask"),
+                                                  .src_key_padding_mask = s.optional_tensor("src_key_padding_mask")}));
+          }};
+}
+SingleModule decoder_layer(const Args& a) {
+  const auto m = transformer_layer<nn::TransformerDecoderLayer>(a);
+  return {m, [m](const Args& s) {
+            return Outputs((*m)(s.tensor("tgt"), s.tensor("memory"),
+                                {.tgt_mask = s.optional_tensor("tgt_mask"),
+                                 .memory_mask = s.optional_tensor("memory_mask"),
+                                 .tgt_key_padding_mask = s.optional_tensor("tgt_key_padding_mask"),
+                                 .memory_key_padding_mask = s.optional_tensor("memory_key_padding_mask")}));
+          }};
+}
+
+template <class M>
 SingleModule of_one(std::shared_ptr<M> m) {
   return {m, [m](const Args& s) { return Outputs((*m)(s.tensor("input"))); }};
 }
@@ -152,6 +183,8 @@ const std::map<std::string, SingleModule (*)(const Args&)>& single_modules() {
       {"GRUCell", gru_cell},
       {"LSTMCell", lstm_cell},
       {"MultiheadAttention", multihead_attention},
+      {"TransformerEncoderLayer", encoder_layer},
+      {"TransformerDecoderLayer", decoder_layer},
       {"Embedding", embedding},
       {"EmbeddingBag", embedding_bag},
       {"Upsample", upsample},

@@ -35,6 +35,7 @@
 #include <taper/nn/resize.h>
 #include <taper/nn/rnn.h>
 #include <taper/nn/sequential.h>
+#include <taper/nn/transformer.h>
 #include <taper/ops/activation.h>
 #include <taper/ops/attention.h>
 #include <taper/ops/bitwise.h>
