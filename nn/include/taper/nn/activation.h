@@ -224,7 +224,7 @@ class GELU final : public Module {
 struct PReLUOptions {
   double init = 0.25;
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 /// x, and weight x below 0, with a trained weight for all channels or for each; see prelu().
 class PReLU final : public Module {

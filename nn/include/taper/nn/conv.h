@@ -44,7 +44,7 @@ struct Conv1dOptions {
   std::int64_t dilation = 1, groups = 1;
   bool bias = true;
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 /// Cross-correlation of sequences [n, in_channels, l] or one [in_channels, l]; see conv1d(). Starts as Conv2d does.
 class Conv1d final : public Module {
@@ -70,7 +70,7 @@ struct ConvTranspose2dOptions {
   std::int64_t groups = 1;
   bool bias = true;
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 /// The adjoint of Conv2d, which enlarges images [n, in_channels, h, w]; see conv_transpose2d().
 class ConvTranspose2d final : public Module {
@@ -95,7 +95,7 @@ struct ConvTranspose1dOptions {
   std::int64_t stride = 1, padding = 0, output_padding = 0, dilation = 1, groups = 1;
   bool bias = true;
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 /// The adjoint of Conv1d; see conv_transpose1d().
 class ConvTranspose1d final : public Module {

@@ -7,7 +7,7 @@ struct LayerNormOptions {
   double eps = 1e-5;
   bool elementwise_affine = true;  ///< scale and shift by weight and bias, which are trained
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 /// Brings the last dims of each example, of sizes `normalized_shape`, to mean 0 and deviation 1; see layer_norm().
 class LayerNorm final : public Module {
@@ -32,7 +32,7 @@ struct GroupNormOptions {
   double eps = 1e-5;
   bool affine = true;
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 /// Brings groups of channels of each example to mean 0 and deviation 1; see group_norm().
 class GroupNorm final : public Module {
@@ -57,7 +57,7 @@ struct InstanceNormOptions {
   bool affine = false;
   bool track_running_stats = false;  ///< keeps averages and uses them in evaluation
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 /// What InstanceNorm1d and InstanceNorm2d share; see instance_norm().
 class InstanceNorm : public Module {

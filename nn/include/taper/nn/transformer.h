@@ -16,7 +16,7 @@ struct TransformerLayerOptions {
   bool batch_first = false;  ///< sequences are [n, l, d_model] instead of [l, n, d_model]
   bool norm_first = false;   ///< normalizes what goes into each part, rather than the sum with what comes out
   DType dtype = float32;
-  Device device = cpu;
+  Device device = default_device();
 };
 
 /// As in AttentionMasks, bool masks are true for what is hidden.
