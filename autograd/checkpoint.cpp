@@ -66,6 +66,8 @@ class Region {
   /// The next tensor that fn saves the first time; its number.
   std::size_t forget(const Tensor& t) {
     const std::lock_guard lock(mutex_);
+    // What was there before the region, as the weights of a layer, will be read again: it must be as it is now.
+    if (t.storage()->id() < first_own_storage_) older_.push_back({t.storage(), t.version(), t.spec()});
     places_.push_back({t.spec(), true, {}});
     return places_.size() - 1;
   }
@@ -95,6 +97,13 @@ class Region {
     Unpacked again;  // the tensor of the second call
   };
 
+  /// Memory that fn saved and that is older than the region. Whoever fn reads it from keeps it.
+  struct Older {
+    WeakPtr<StorageImpl> storage;
+    std::uint32_t version;
+    TensorSpec spec;
+  };
+
   void recompute() {
     check<AutogradError>(!running_, "checkpoint: fn runs a backward pass through the region that it is computing");
     struct Running {
@@ -102,6 +111,14 @@ class Region {
       ~Running() { flag = false; }
     } running{running_ = true};
     const TensorList inputs = inputs_->get();
+    for (const Older& o : older_) {
+      const Storage now = o.storage.lock();
+      check<AutogradError>(!now || now->version() == o.version, "checkpoint: fn saved ", o.spec, " at version ",
+                           o.version, ", but ", now ? now->last_writer() : "",
+                           "() has changed its memory since, now at ", "version ", now ? now->version() : 0,
+                           ", so fn would compute something else; call ",
+                           "backward() before that, or pass a clone() to checkpoint()");
+    }
     Generator same_numbers;
     same_numbers.set_state(random_);
     const DefaultGeneratorGuard random(same_numbers);
@@ -143,6 +160,8 @@ class Region {
   const RandomStream random_;
   mutable std::recursive_mutex mutex_;  // two threads may walk the graph
   std::vector<Place> places_;
+  std::vector<Older> older_;
+  const std::uint64_t first_own_storage_ = empty(IntSpan{0}).storage()->id();
   bool running_ = false;
 };
 

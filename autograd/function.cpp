@@ -156,6 +156,9 @@ void FunctionNode::record(const TensorList& inputs, TensorList& results) {
     } else if (is_input(t) && contains(dirty(), t)) {
       const std::size_t argument = std::size_t(
           std::find_if(inputs.begin(), inputs.end(), [&](const Tensor& in) { return in.is_same(t); }) - inputs.begin());
+      // Counted once more: a view that was looked at since the write has taken the older history for that of its
+      // memory.
+      t.impl()->count_write(name());
       rebase_history(t, IntrusivePtr<Node>(this), argument);
     } else {
       const NoGradGuard no_grad;

@@ -21,6 +21,25 @@ void check_replacement(const Node& node, const Tensor& replaced, const TensorSpe
       "; return one of the same shape and dtype, or nothing");
 }
 
+/// Gradients that hooks look at are shared with other nodes, or are the caller's own: none may write to them.
+class Untouched {
+ public:
+  explicit Untouched(const Gradients& grads) : grads_(grads) {
+    for (const Tensor& g : grads) versions_.push_back(g.defined() ? g.version() : 0);
+  }
+  void check_after(const char* kind, const Node& node) const {
+    for (std::size_t i = 0; i < grads_.size(); ++i)
+      check<AutogradError>(!grads_[i].defined() || grads_[i].version() == versions_[i], kind, " of ", node.name(),
+                           ": wrote to a gradient that it was given, by ",
+                           grads_[i].defined() ? grads_[i].storage()->last_writer() : "",
+                           "(), which others share; return a new tensor, as in return g * 10");
+  }
+
+ private:
+  const Gradients grads_;
+  std::vector<std::uint32_t> versions_;
+};
+
 }  // namespace
 
 NodeHooks::NodeHooks() = default;
@@ -53,7 +72,11 @@ const autograd::PackedTensor& NodeHooks::packed_for(const Saved& saved) const {
 void NodeHooks::see_gradients(const Node& node, Gradients& grads) const {
   for_each(tensor_, [&](const TensorHook& hook, std::uint32_t slot) {
     if (!grads[slot].defined()) return;
+    const std::uint32_t before = grads[slot].version();
     Tensor replaced = hook(grads[slot]);
+    check<AutogradError>(grads[slot].version() == before, "hook on a result of ", node.name(),
+                         ": wrote to the gradient that it was given, by ", grads[slot].storage()->last_writer(),
+                         "(), which others share; return a new tensor, as in return g * 10");
     if (!replaced.defined()) return;
     check_replacement(node, replaced, node.output(slot), "hook on a result");
     grads[slot] = std::move(replaced);
@@ -80,7 +103,9 @@ void NodeHooks::see_gradients(const Node& node, Gradients& grads) const {
 
 Gradients NodeHooks::apply(Node& node, Gradients grads) const {
   for_each(before_, [&](const NodePreHook& hook, std::uint32_t) {
+    const Untouched given(grads);
     Gradients replaced = hook(grads);
+    given.check_after("pre-hook", node);
     if (replaced.empty()) return;
     check<AutogradError>(replaced.size() == grads.size(), "pre-hook of ", node.name(), ": returned ", replaced.size(),
                          " gradients for ", grads.size(), " outputs; return one for each, or none at all");
@@ -93,7 +118,10 @@ Gradients NodeHooks::apply(Node& node, Gradients grads) const {
   const Gradients grad_outputs = grads;
   Gradients grad_inputs = node.apply(std::move(grads));
   for_each(after_, [&](const NodePostHook& hook, std::uint32_t) {
+    const Untouched inputs(grad_inputs), outputs(grad_outputs);
     Gradients replaced = hook(grad_inputs, grad_outputs);
+    inputs.check_after("post-hook", node);
+    outputs.check_after("post-hook", node);
     if (replaced.empty()) return;
     check<AutogradError>(replaced.size() == grad_inputs.size(), "post-hook of ", node.name(), ": returned ",
                          replaced.size(), " gradients for ", grad_inputs.size(),

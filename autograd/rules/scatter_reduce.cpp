@@ -85,9 +85,22 @@ struct ScatterReduceBackward final : Node {
     if (wants(2)) in[2] = where(src_ties, gather(share, dim, at), 0);
   }
 
+  /// Where two factors are 0 the gradients below are 0, as they should be, but not so that they could be
+  /// differentiated.
+  void refuse_several_zeros(const Tensor& x, const Tensor& s, const Tensor& at) const {
+    const NoGradGuard only_counted;
+    Tensor met = zeros(x.sizes(), int64, x.device());
+    if (include_self) met = (x == 0).to(int64);
+    scatter_add_(met, dim, at, (s == 0).to(int64));
+    check<AutogradError>(!(met > 1).any().item<bool>(),
+                         "backward of scatter_reduce: the derivative of its gradient is ",
+                         "not known where several factors of one product are 0; leave out create_graph");
+  }
+
   /// The product of the others, which is the result divided by the element only if the element is not 0.
   void products(const Tensor& g, const Tensor& at, Gradients& in) const {
     const Tensor x = self, s = corner(src, at), y = result;
+    if (GradMode::is_enabled()) refuse_several_zeros(x, s, at);
     if (wants(0)) {
       const Tensor nonzero = where(x == 0, 1, x);
       in[0] = g * (scatter_reduce(nonzero, dim, at, s, "prod") / nonzero);

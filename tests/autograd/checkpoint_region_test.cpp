@@ -239,3 +239,20 @@ TEST_CASE("a long chain of regions is freed without deep recursion", "[B82]") {
   }
   CHECK(live_nodes() == before);
 }
+
+TEST_CASE("a weight that changes between a checkpointed forward pass and its backward pass is a conflict") {
+  Tensor x = tensor({2.0}, {.dtype = float64, .requires_grad = true});
+  Tensor w = tensor({3.0}, {.dtype = float64, .requires_grad = true});
+  const Tensor y = autograd::checkpoint([w](const Tensor& t) { return t * w * w; }, x);
+  {
+    const NoGradGuard step;
+    w.mul_(10);
+  }
+  CHECK(contains(message_of<AutogradError>([&] { y.sum().backward(); }), "mul_() has changed its memory"));
+  CHECK_FALSE(x.grad().defined());
+
+  Tensor buffer = tensor({3.0}, float64);
+  const Tensor z = autograd::checkpoint([buffer](const Tensor& t) { return t * buffer; }, x);
+  buffer.fill_(100);
+  CHECK(contains(message_of<AutogradError>([&] { z.sum().backward(); }), "fill_() has changed its memory"));
+}

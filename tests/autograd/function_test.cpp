@@ -4,6 +4,8 @@
 #include <taper/autograd/saved_tensor_hooks.h>
 #include <taper/taper.h>
 
+#include <cmath>
+
 #include "tests/support/catch.h"
 #include "tests/support/message.h"
 #include "tests/support/values.h"
@@ -450,4 +452,64 @@ TEST_CASE("hooks, packed tensors and regions work with functions of users") {
   x.zero_grad();
   autograd::checkpoint([](const Tensor& t) { return Cube::apply(Exp::apply(t)).log(); }, x).sum().backward();
   CHECK(values(x.grad())[1] == Approx(3));
+}
+
+TEST_CASE("a declared write to a view reaches the base and the function's own backward", "[B6][B11]") {
+  struct ExpInPlace : Function<ExpInPlace> {
+    static Tensor forward(Context& ctx, Tensor x) {
+      x.exp_();
+      ctx.mark_dirty({x});
+      ctx.save_for_backward({x});
+      return x;
+    }
+    static TensorList backward(Context& ctx, TensorList g) { return {g[0] * ctx.saved_tensors()[0]}; }
+  };
+  struct Overwrite : Function<Overwrite> {
+    static Tensor forward(Context& ctx, Tensor x, const Tensor& w) {
+      x.copy_(w * 2);
+      ctx.mark_dirty({x});
+      return x;
+    }
+    static TensorList backward(Context&, TensorList g) { return {Tensor(), g[0] * 2.0}; }
+  };
+  {
+    Tensor x = leaf({1, 2});
+    Tensor y = x * 1, view = y.narrow(0, 0, 1);
+    const Tensor result = ExpInPlace::apply(view);
+    result.sum().backward({}, true);
+    CHECK(values(x.grad())[0] == Approx(std::exp(1.0)));
+    CHECK(values(x.grad())[1] == 0);
+    x.zero_grad();
+    y.sum().backward();
+    CHECK(values(x.grad())[0] == Approx(std::exp(1.0)));
+    CHECK(values(x.grad())[1] == 1);
+  }
+  {
+    Tensor x = leaf({1, 2, 3}), w = leaf({1, 1});
+    Tensor base = x * 1;
+    const Tensor result = Overwrite::apply(base.narrow(0, 0, 2), w);
+    (result * result).sum().backward();
+    CHECK(values(x.grad()) == Values{0, 0, 0});
+    CHECK(values(w.grad()) == Values{8, 8});
+  }
+}
+
+TEST_CASE("a view that forward looks at between its write and the new history follows the new one", "[B6][B11]") {
+  Tensor x = leaf({1, 2});
+  Tensor y = x * 1, other = y.narrow(0, 0, 1);
+  static thread_local Tensor seen;
+  struct TripleSeen : Function<TripleSeen> {
+    static Tensor forward(Context& ctx, Tensor t) {
+      t.mul_(3);
+      (void)seen.grad_fn();
+      ctx.mark_dirty({t});
+      return t;
+    }
+    static TensorList backward(Context&, TensorList g) { return {g[0] * 3.0}; }
+  };
+  seen = other;
+  TripleSeen::apply(y);
+  seen = Tensor();
+  other.sum().backward();
+  CHECK(values(x.grad()) == Values{3, 0});
 }

@@ -308,3 +308,22 @@ TEST_CASE("a hook that throws leaves the pass, and the graph can be walked again
   y.backward();
   CHECK(values(x.grad()) == Values{2});
 }
+
+TEST_CASE("a hook that writes to the gradient it was given is an error, since others share it") {
+  Tensor a = leaf({1, 2}), b = leaf({3, 4});
+  a.register_hook([](const Tensor& g) {
+    Tensor h = g;
+    h.mul_(10);
+  });
+  CHECK(contains(message_of<AutogradError>([&] { (a + b).backward(ones({2}, float64)); }), "return a new tensor"));
+
+  Tensor x = leaf({1, 2});
+  const Tensor y = x * 2;
+  y.grad_fn()->register_prehook([](const Gradients& g) {
+    Tensor h = g[0];
+    h.zero_();
+    return Gradients();
+  });
+  CHECK(contains(message_of<AutogradError>([&] { y.backward(ones({2}, float64)); }),
+                 "pre-hook of mul: wrote to a gradient"));
+}

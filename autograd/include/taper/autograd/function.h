@@ -33,6 +33,8 @@ class Context {
   /// Keeps any other value under a name.
   template <class T>
   void save_value(std::string name, T value) {
+    static_assert(!std::is_same_v<T, Tensor> && !std::is_same_v<T, TensorList>,
+                  "tensors are kept by save_for_backward(), which notices when they are overwritten");
     values_.push_back({std::move(name), &kTypeTag<T>, std::make_shared<const T>(std::move(value))});
   }
   /// Says that forward wrote to these arguments. They must be among its results, unless they do not require grad.
