@@ -1,4 +1,5 @@
 #include <taper/autograd/record.h>
+#include <taper/factory.h>
 #include <taper/random.h>
 
 #include "rules.h"
@@ -8,7 +9,7 @@ namespace {
 
 /// What is drawn does not depend on what stood there, nor continuously on a probability.
 struct RandomBackward final : Node {
-  Gradients apply(Gradients) override { return {Tensor()}; }
+  Gradients apply(Gradients g) override { return {zeros_like(g[0])}; }
 };
 
 }  // namespace
