@@ -21,7 +21,12 @@ void check_replacement(const Node& node, const Tensor& replaced, const TensorSpe
       "; return one of the same shape and dtype, or nothing");
 }
 
-/// Gradients that hooks look at are shared with other nodes, or are the caller's own: none may write to them.
+/// A gradient that a hook looks at is shared with other nodes, or is the caller's own: none may write to it.
+void check_unwritten(const Tensor& g, std::uint32_t version, const char* kind, const Node& node) {
+  check<AutogradError>(g.version() == version, kind, " of ", node.name(),
+                       ": wrote to a gradient that it was given, by ", g.storage()->last_writer(),
+                       "(), which others share; return a new tensor, as in return g * 10");
+}
 class Untouched {
  public:
   explicit Untouched(const Gradients& grads) : grads_(grads) {
@@ -29,10 +34,7 @@ class Untouched {
   }
   void check_after(const char* kind, const Node& node) const {
     for (std::size_t i = 0; i < grads_.size(); ++i)
-      check<AutogradError>(!grads_[i].defined() || grads_[i].version() == versions_[i], kind, " of ", node.name(),
-                           ": wrote to a gradient that it was given, by ",
-                           grads_[i].defined() ? grads_[i].storage()->last_writer() : "",
-                           "(), which others share; return a new tensor, as in return g * 10");
+      if (grads_[i].defined()) check_unwritten(grads_[i], versions_[i], kind, node);
   }
 
  private:
@@ -74,9 +76,7 @@ void NodeHooks::see_gradients(const Node& node, Gradients& grads) const {
     if (!grads[slot].defined()) return;
     const std::uint32_t before = grads[slot].version();
     Tensor replaced = hook(grads[slot]);
-    check<AutogradError>(grads[slot].version() == before, "hook on a result of ", node.name(),
-                         ": wrote to the gradient that it was given, by ", grads[slot].storage()->last_writer(),
-                         "(), which others share; return a new tensor, as in return g * 10");
+    check_unwritten(grads[slot], before, "hook on a result", node);
     if (!replaced.defined()) return;
     check_replacement(node, replaced, node.output(slot), "hook on a result");
     grads[slot] = std::move(replaced);
