@@ -147,28 +147,6 @@ decltype(auto) dispatch_all(DType d, F&& f) {
       return f(Type<double>{});
   }
 }
-/// As dispatch_all, with the C++ type that arithmetic on d happens in: float for float16 and bfloat16.
-template <class F>
-decltype(auto) dispatch_computed(DType d, F&& f) {
-  switch (d) {
-    case DType::bool_:
-      return f(Type<bool>{});
-    case DType::uint8:
-      return f(Type<std::uint8_t>{});
-    case DType::int8:
-      return f(Type<std::int8_t>{});
-    case DType::int16:
-      return f(Type<std::int16_t>{});
-    case DType::int32:
-      return f(Type<std::int32_t>{});
-    case DType::int64:
-      return f(Type<std::int64_t>{});
-    case DType::float64:
-      return f(Type<double>{});
-    default:
-      return f(Type<float>{});
-  }
-}
 namespace detail {
 [[noreturn]] void raise_no_16_bit(const char* op, DType d);
 }
@@ -197,6 +175,13 @@ decltype(auto) dispatch_numbers(DType d, const char* op, F&& f) {
       detail::raise_no_16_bit(op, d);
   }
 }
+/// As dispatch_all, with the C++ type that arithmetic on d happens in: float for float16 and bfloat16.
+template <class F>
+decltype(auto) dispatch_computed(DType d, F&& f) {
+  if (d == DType::bool_) return f(Type<bool>{});
+  return dispatch_numbers(compute_dtype(d), "", f);
+}
+
 /// As dispatch_numbers, for float32 and float64; anything else is an error that names the operator.
 template <class F>
 decltype(auto) dispatch_floating(DType d, const char* op, F&& f) {
