@@ -102,18 +102,19 @@ struct XlogyBackward final : Node {
   }
 };
 
-/// log(e^a + e^b): the shares of the two, 1 / (1 + e^(b - a)) and the rest; base 2 likewise.
-template <Tensor (*power)(const Tensor&)>
+/// log(e^a + e^b): the shares of the two, sigmoid(a - b) and the rest; base 2 likewise.
+template <Tensor (*difference)(const Tensor&, const Tensor&)>
 struct LogaddBackward final : Node {
   Saved self{this, "self"}, other{this, "other"};
   void save(const Tensor& a, const Tensor& b) { self = a, other = b; }
   Gradients apply(Gradients g) override {
     const Tensor a = self, b = other;
-    return {wants(0) ? g[0] / (power(b - a) + 1) : Tensor(), wants(1) ? g[0] / (power(a - b) + 1) : Tensor()};
+    return {wants(0) ? g[0] * sigmoid(difference(a, b)) : Tensor(),
+            wants(1) ? g[0] * sigmoid(difference(b, a)) : Tensor()};
   }
 };
-Tensor power_of_e(const Tensor& x) { return exp(x); }
-Tensor power_of_2(const Tensor& x) { return exp(x * std::numbers::ln2); }
+Tensor natural_difference(const Tensor& a, const Tensor& b) { return a - b; }
+Tensor binary_difference(const Tensor& a, const Tensor& b) { return (a - b) * std::numbers::ln2; }
 
 struct LerpBackward final : Node {
   Saved self{this, "self"}, end{this, "end"}, weight{this, "weight"};
@@ -186,8 +187,8 @@ void install_math_binary_rules() {
   differentiate<Atan2Backward, ops::atan2>();
   differentiate<HypotBackward, ops::hypot>();
   differentiate<XlogyBackward, ops::xlogy>();
-  differentiate<LogaddBackward<power_of_e>, ops::logaddexp>();
-  differentiate<LogaddBackward<power_of_2>, ops::logaddexp2>();
+  differentiate<LogaddBackward<natural_difference>, ops::logaddexp>();
+  differentiate<LogaddBackward<binary_difference>, ops::logaddexp2>();
   differentiate<LerpBackward, ops::lerp>();
   differentiate<LerpScalarBackward, ops::lerp_scalar>();
   differentiate<AddcmulBackward, ops::addcmul>();

@@ -79,8 +79,11 @@ struct PowBackward final : Node {
     Gradients out(2);
     // b a^(b-1), which is 0 for b = 0 even where a^(-1) is infinite.
     if (wants(0)) out[0] = where(b == 0, 0, g[0] * (b * pow(a, b - 1)));
-    // a^b log a, whose limit at a = 0 is 0 for b >= 0.
-    if (wants(1)) out[1] = g[0] * where(logical_and(a == 0, b >= 0), 0, result.get() * log(a));
+    if (wants(1)) {
+      // a^b log a, whose limit at a = 0 is 0 for b >= 0. For b > 1 its derivatives are 0 there too: no log 0 in these.
+      const Tensor base = where(logical_and(a == 0, b > 1), 1, a);
+      out[1] = g[0] * where(logical_and(a == 0, b >= 0), 0, result.get() * log(base));
+    }
     return out;
   }
 };

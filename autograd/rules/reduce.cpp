@@ -190,11 +190,11 @@ struct NormBackward final : Node {
     if (p == 1) return {v.sign().mul(g)};
     if (p == 2) return {v.mul(g.div(nonzero_or_infinite(y)))};
     if (std::isinf(p)) return {v.sign().mul(among_ties(grads[0], v.abs(), result, of))};
-    // d |x|^p^(1/p) = sign(x) |x|^(p-1) / y^(p-1)
-    if (p < 1) return {where(v.eq(0), 0, v.sign().mul(v.abs().pow(p - 1))).mul(g).mul(y.pow(1 - p))};
-    const Tensor scale = g.div(nonzero_or_infinite(y).pow(p - 1));
-    if (p < 2) return {v.sign().mul(v.abs().pow(p - 1)).mul(scale)};
-    return {v.mul(v.abs().pow(p - 2)).mul(scale)};
+    // d |x|^p^(1/p) = sign(x) (|x| / y)^(p-1): powers of a ratio, which neither overflow nor vanish
+    const Tensor ratio = v.div(nonzero_or_infinite(y));
+    if (p > 2) return {ratio.mul(ratio.abs().pow(p - 2)).mul(g)};
+    const Tensor slope = v.sign().mul(ratio.abs().pow(p - 1));
+    return {(p < 1 ? where(v.eq(0), 0, slope) : slope).mul(g)};
   }
 };
 

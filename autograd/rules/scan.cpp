@@ -7,6 +7,8 @@
 #include <taper/ops/scan.h>
 #include <taper/ops/view.h>
 
+#include <limits>
+
 #include "chosen.h"
 #include "rules.h"
 
@@ -48,6 +50,9 @@ struct CumprodBackward final : Node {
 };
 
 /// dx[k] = sum over i >= k of g[i] e^(x[k] - y[i]): a recurrence whose factors e^(y[k] - y[k + 1]) are at most 1.
+///
+/// The share of an infinity in the same infinity has no value: NaN. It must not spread to elements that have one, so
+/// that these differences are taken as 0 until the end.
 struct LogcumsumexpBackward final : Node {
   Saved self{this, "self"}, result{this, "result"};
   std::int64_t dim = 0;
@@ -57,10 +62,14 @@ struct LogcumsumexpBackward final : Node {
     const Tensor x = self, y = result;
     if (is_trivial(x)) return {g[0]};
     const std::int64_t n = y.size(dim);
-    const Tensor steps = exp(y.narrow(dim, 0, n - 1) - y.narrow(dim, 1, n - 1));
+    const Tensor before = y.narrow(dim, 0, n - 1), after = y.narrow(dim, 1, n - 1);
+    const Tensor steps = exp(where(same_infinity(before, after), 0, before - after));
     const Tensor factor = cat({zeros_like(y.narrow(dim, 0, 1)), steps}, dim);
-    return {exp(x - y) * backward_recurrence(g[0], factor, dim)};
+    const Tensor undefined = same_infinity(x, y);
+    const Tensor gradient = exp(where(undefined, 0, x - y)) * backward_recurrence(g[0], factor, dim);
+    return {where(undefined, std::numeric_limits<double>::quiet_NaN(), gradient)};
   }
+  static Tensor same_infinity(const Tensor& a, const Tensor& b) { return logical_and(a == b, isinf(a)); }
 };
 
 struct RecurrenceBackward final : Node {

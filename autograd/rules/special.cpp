@@ -12,10 +12,10 @@
 namespace taper {
 namespace {
 
-/// (pi x cos(pi x) - sin(pi x)) / (pi x^2), which at 0 is 0 with the slope -pi^2 / 3.
+/// (pi x cos(pi x) - sin(pi x)) / (pi x^2), which at 0 is 0 with the slope -pi^2 / 3. So it is where x^2 underflows.
 Tensor sinc_gradient(const Tensor& g, const Tensor& x) {
   constexpr double pi = std::numbers::pi;
-  const Tensor at_zero = x == 0, safe = where(at_zero, 1, x), a = safe * pi;
+  const Tensor at_zero = abs(x) < 1e-15, safe = where(at_zero, 1, x), a = safe * pi;
   const Tensor slope = (a * cos(a) - sin(a)) / (a * safe);
   return g * where(at_zero, x * (-pi * pi / 3), slope);
 }

@@ -128,6 +128,7 @@ void choose_cuda(Catch::Session& session) {
 int main(int argc, char** argv) {
   Catch::Session session;
   if (const int error = session.applyCommandLine(argc, argv); error != 0) return error;
+  session.configData().filenamesAsTags = true;  // "[#reduce_test]" is reduce_test.cpp
   const char* device = std::getenv("TAPER_TEST_DEVICE");
   if (device && std::string(device) == "cuda") {
     choose_cuda(session);
