@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "diagnostics/graph.h"
+#include "older_memory.h"
 #include "packed_tensor.h"
 #include "saved_list.h"
 
@@ -61,13 +62,16 @@ using Function = Callback<TensorList(const TensorList&)>;
 class Region {
  public:
   Region(Function fn, const TensorList& inputs)
-      : fn_(std::move(fn)), inputs_(make_intrusive<Inputs>(inputs)), random_(default_generator().state()) {}
+      : fn_(std::move(fn)), inputs_(make_intrusive<Inputs>(inputs)), random_(default_generator().state()) {
+    read_.leave_out(inputs);  // which Inputs looks after
+  }
 
+  /// What fn finds there, as the weights of a layer, will be read again: it must be as it is now.
+  OlderMemory& read() { return read_; }
   /// The next tensor that fn saves the first time; its number.
   std::size_t forget(const Tensor& t) {
     const std::lock_guard lock(mutex_);
-    // What was there before the region, as the weights of a layer, will be read again: it must be as it is now.
-    if (t.storage()->id() < first_own_storage_) older_.push_back({t.storage(), t.version(), t.spec()});
+    read_.save(t);
     places_.push_back({t.spec(), true, {}});
     return places_.size() - 1;
   }
@@ -97,13 +101,6 @@ class Region {
     Unpacked again;  // the tensor of the second call
   };
 
-  /// Memory that fn saved and that is older than the region. Whoever fn reads it from keeps it.
-  struct Older {
-    WeakPtr<StorageImpl> storage;
-    std::uint32_t version;
-    TensorSpec spec;
-  };
-
   void recompute() {
     check<AutogradError>(!running_, "checkpoint: fn runs a backward pass through the region that it is computing");
     struct Running {
@@ -111,22 +108,18 @@ class Region {
       ~Running() { flag = false; }
     } running{running_ = true};
     const TensorList inputs = inputs_->get();
-    for (const Older& o : older_) {
-      const Storage now = o.storage.lock();
-      check<AutogradError>(!now || now->version() == o.version, "checkpoint: fn saved ", o.spec, " at version ",
-                           o.version, ", but ", now ? now->last_writer() : "",
-                           "() has changed its memory since, now at ", "version ", now ? now->version() : 0,
-                           ", so fn would compute something else; call ",
-                           "backward() before that, or pass a clone() to checkpoint()");
-    }
+    read_.check_unchanged();
     Generator same_numbers;
     same_numbers.set_state(random_);
     const DefaultGeneratorGuard random(same_numbers);
     const Recomputation again;
     const EnableGradGuard record;
     std::vector<Unpacked> found;
+    OlderMemory read_now;
+    read_now.leave_out(inputs);
     const auto keep = [&](const Tensor& t) {
       check_same(found.size(), &t);
+      read_now.save(t);
       found.push_back(places_[found.size()].wanted ? Unpacked{t, t.version()} : Unpacked{});
       return 0;
     };
@@ -134,9 +127,12 @@ class Region {
       const SavedTensorHooks hooks(keep, [](int) -> Tensor {
         raise<AutogradError>("checkpoint: fn runs a backward pass of its own, which cannot be computed again");
       });
+      const OlderMemory::Scope see(read_now);
       fn_(inputs);
     }
+    read_.check_same(read_now);
     if (found.size() != places_.size()) check_same(found.size(), nullptr);
+    read_.take_versions(read_now);
     for (std::size_t i = 0; i < found.size(); ++i) places_[i].again = std::move(found[i]);
   }
 
@@ -160,8 +156,7 @@ class Region {
   const RandomStream random_;
   mutable std::recursive_mutex mutex_;  // two threads may walk the graph
   std::vector<Place> places_;
-  std::vector<Older> older_;
-  const std::uint64_t first_own_storage_ = empty(IntSpan{0}).storage()->id();
+  OlderMemory read_;
   bool running_ = false;
 };
 
@@ -188,6 +183,7 @@ TensorList detail::checkpoint(Callback<TensorList(const TensorList&)> fn, const 
   const auto region = std::make_shared<Region>(fn, inputs);
   const SavedTensorHooks hooks([region](const Tensor& t) { return Ticket(region, region->forget(t)); },
                                [](const Ticket& ticket) { return ticket.redeem(); });
+  const OlderMemory::Scope see(region->read());
   return fn(inputs);
 }
 

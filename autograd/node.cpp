@@ -18,8 +18,9 @@ std::uint64_t next_sequence() {
 
 Node::Node() : Node(next_sequence()) {}
 Node::Node(std::uint64_t sequence) : sequence_(sequence) {
-  if (ExcludedKeys::watching() && sequence != kRunFirst) [[unlikely]]  // sinks live with their leaves
-    trace_ = std::make_unique<const NodeTrace>(*this);
+  if (ExcludedKeys::watching()) [[unlikely]]
+    if (sequence != kRunFirst && Watch::of_this_thread().traces_nodes())  // sinks live with their leaves
+      trace_ = std::make_unique<const NodeTrace>(*this);
 }
 Node::~Node() = default;
 

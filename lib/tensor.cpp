@@ -55,12 +55,17 @@ void check_host(const Tensor& t, const char* what) {
   check<DeviceError>(t.device().is_cpu(), what, ": the tensor is on ", t.device(),
                      "; copy it with x.to(taper::cpu) first");
 }
+void check_readable(const Tensor& t, const char* what) {
+  check_host(t, what);
+  if (ExcludedKeys::watching()) [[unlikely]]
+    detail::read_hook(t, what);
+}
 }  // namespace
 
 const void* Tensor::readable(DType d) const {
   check<DTypeError>(d == dtype(), "data: asked for ", d, " but the tensor is ", spec(),
                     "; convert with x.to(taper::", d, ")");
-  check_host(*this, "data");
+  check_readable(*this, "data");
   return impl_->data();
 }
 
@@ -78,7 +83,7 @@ Scalar Tensor::scalar() const {
     const cuda::detail::SyncCause cause("item");
     return detach().to(taper::cpu).scalar();
   }
-  check_host(*this, "item");
+  check_readable(*this, "item");
   const void* p = impl_->data();
   return dispatch_all(dtype(), [&]<class T>(Type<T>) { return Scalar(*static_cast<const T*>(p)); });
 }
@@ -87,7 +92,7 @@ Tensor Tensor::dense_copy(DType d) const {
   check<DTypeError>(d == dtype(), "to_vector: asked for ", d, " but the tensor is ", spec(),
                     "; convert with x.to(taper::", d, ")");
   if (device().is_cuda()) return detach().to(taper::cpu).contiguous();
-  check_host(*this, "to_vector");
+  check_readable(*this, "to_vector");
   return detach().contiguous();
 }
 

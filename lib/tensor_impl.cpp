@@ -67,6 +67,7 @@ void TensorImpl::copy_metadata_from(const TensorImpl& src) {
 namespace detail {
 void (*write_hook)(const TensorImpl& written, const char* writer) noexcept = nullptr;
 void (*new_tensor_hook)(const Tensor& t, const char* made_by) = nullptr;
+void (*read_hook)(const Tensor& t, const char* by) = nullptr;
 }  // namespace detail
 
 void TensorImpl::count_write(const char* writer) noexcept {

@@ -1,3 +1,4 @@
+#include <taper/device.h>
 #include <taper/factory.h>
 #include <taper/grad_mode.h>
 #include <taper/nn/batchnorm.h>
@@ -40,7 +41,13 @@ Tensor BatchNorm::forward(const Tensor& x) {
   if (!by_batch || !tracks) return batch_norm(x, weight, bias, running_mean, running_var, by_batch, 0, options_.eps);
 
   // The mean over n batches gives the n-th the share 1 / n.
-  const double share = options_.momentum ? *options_.momentum : 1 / (num_batches_tracked.item<double>() + 1);
+  double share = 0;
+  if (options_.momentum) {
+    share = *options_.momentum;
+  } else {
+    const ExcludeKeysGuard quiet(DispatchKey::Watch);  // y does not depend on it, and may be computed again
+    share = 1 / (num_batches_tracked.item<double>() + 1);
+  }
   Tensor y = batch_norm(x, weight, bias, running_mean, running_var, true, share, options_.eps);
   if (Recomputation::is_active()) return y;  // the first computation has counted this batch
   const NoGradGuard no_grad;

@@ -3,6 +3,8 @@
 #include <taper/new_tensor_hook.h>
 #include <taper/operator.h>
 
+#include "older_memory.h"
+
 namespace taper {
 namespace {
 
@@ -12,6 +14,7 @@ void enter(const detail::WatchedCall& call) {
     w.overwritten = range_of(*call.overwritten, "self");
   if (w.tracked)
     for (const OpEntry::Operand& operand : call.operands) w.tracked->add_used(operand.tensor);
+  if (w.older) w.older->enter(call);
 }
 
 void finish(const detail::WatchedCall& call, const Tensor* results, std::size_t n) {
@@ -28,12 +31,17 @@ void finish(const detail::WatchedCall& call, const Tensor* results, std::size_t 
   if (w.registry) check_budget();
 }
 
-void leave() noexcept { --Watch::of_this_thread().depth; }
+void leave() noexcept {
+  Watch& w = Watch::of_this_thread();
+  --w.depth;
+  if (w.older) w.older->leave();
+}
 
 constexpr detail::WatchedCall::Watcher kWatcher{enter, finish, leave};
 
 void log_write(const TensorImpl& written, const char* writer) noexcept {
   const Watch& w = Watch::of_this_thread();
+  if (w.older) w.older->write(written, writer);
   if (!w.log) return;
   const StorageImpl& memory = *written.storage();
   std::deque<MutationLog::Write>& writes = w.log->writes;
@@ -44,6 +52,11 @@ void log_write(const TensorImpl& written, const char* writer) noexcept {
 void note_new_tensor(const Tensor& t, const char* made_by) {
   const Watch& w = Watch::of_this_thread();
   if (w.tracked) w.tracked->add_made(t, made_by);
+}
+
+void note_read(const Tensor& t, const char* by) {
+  const Watch& w = Watch::of_this_thread();
+  if (w.older) w.older->read(t, {.method = by});
 }
 
 }  // namespace
@@ -59,6 +72,7 @@ void Watch::begin_scope() {
     detail::WatchedCall::watcher = &kWatcher;
     detail::write_hook = log_write;
     detail::new_tensor_hook = note_new_tensor;
+    detail::read_hook = note_read;
   });
   if (scopes++ == 0) ExcludedKeys::set(ExcludedKeys::get() - DispatchKey::Watch);
 }

@@ -1,6 +1,7 @@
 #pragma once
-// What DetectAnomaly, GraphBudget and TrackTensors share: while one of their scopes lives, its thread does not exclude
-// the key Watch, so that operators, writes, new tensors and new nodes come by here. Outside of them nothing does.
+// What DetectAnomaly, GraphBudget, TrackTensors and checkpoint() share: while one of their scopes lives, its thread
+// does not exclude the key Watch, so that operators, writes, new tensors and new nodes come by here. Outside of them
+// nothing does.
 #include <taper/autograd/anomaly.h>
 
 #include <deque>
@@ -15,6 +16,7 @@ namespace taper {
 namespace detail {
 class WatchedCall;
 }
+class OlderMemory;
 
 /// The living nodes that were recorded inside GraphBudget or TrackTensors scopes, oldest first.
 struct NodeRegistry {
@@ -92,6 +94,11 @@ struct Watch {
 
   std::shared_ptr<TensorRegistry> tracked;  // inside TrackTensors
   int tracking_scopes = 0;
+
+  OlderMemory* older = nullptr;  // inside a checkpointed function
+
+  /// Whether somebody wants to know where nodes are recorded.
+  bool traces_nodes() const { return log || registry || tracked; }
 
   static Watch& of_this_thread();
   void begin_scope();

@@ -256,3 +256,154 @@ TEST_CASE("a weight that changes between a checkpointed forward pass and its bac
   buffer.fill_(100);
   CHECK(contains(message_of<AutogradError>([&] { z.sum().backward(); }), "fill_() has changed its memory"));
 }
+
+TEST_CASE("memory that a region reads and does not save is a conflict when it has changed") {
+  Tensor x = leaf({1, 2}), w = leaf({3, 4});
+  const auto conflict = [&](const auto& fn, const auto& change) {
+    Tensor y = checkpoint(fn, x);
+    change();
+    const auto text = message_of<InplaceConflictError>([&] { y.sum().backward({}, true); });
+    CHECK(message_of<InplaceConflictError>([&] { y.sum().backward(); }) == text);
+    CHECK_FALSE(x.grad().defined());
+    return text;
+  };
+  Tensor b = tensor({5, 6}, float64);
+  CHECK(conflict([b](const Tensor& t) { return (t + b).exp(); }, [&] { b.fill_(1); }) ==
+        "checkpoint: what fn gave to add as 'other' (float64[2] on cpu) was at version 0, but fill_() has changed its "
+        "memory since, now at version 1, so that called again for the backward pass fn would compute something else; "
+        "make a new tensor with full_like(), or clone() before writing");
+  conflict([b](const Tensor& t) { return (t * b.select(0, 0).item<double>()).exp(); }, [&] { b.select(0, 0).mul_(2); });
+  conflict([b](const Tensor& t) { return t.exp().masked_fill(b > 5, 0).exp(); },
+           [&] { b.mutable_data<double>()[0] = 9; });
+  conflict([b](const Tensor& t) { return checkpoint([b](const Tensor& u) { return (u + b).exp(); }, t).exp(); },
+           [&] { b.add_(1); });
+  conflict([w](const Tensor& t) { return (t + w).exp(); },
+           [&] {
+             const NoGradGuard step;
+             w.sub_(1);
+           });
+  conflict([b](const Tensor& t) { return t * b.data<double>()[1] * t; }, [&] { b.zero_(); });
+
+  // Read after the last tensor that is saved, it makes no difference.
+  Tensor y = checkpoint([b](const Tensor& t) { return t.exp() + b; }, x);
+  b.fill_(1);
+  y.sum().backward();
+  CHECK(values(x.grad())[0] == Approx(std::exp(1.0)));
+}
+
+TEST_CASE("a region that reads another tensor the second time is an error") {
+  Tensor x = leaf({1, 2}), b = tensor({5, 6}, float64);
+  const auto message = [&](const auto& fn, const auto& change) {
+    Tensor y = checkpoint(fn, x);
+    change();
+    return message_of<AutogradError>([&] { y.sum().backward(); });
+  };
+  CHECK(message([&](const Tensor& t) { return (t + b).exp(); }, [&] { b = b + 1; }) ==
+        "checkpoint: called again in the backward pass, fn gave to add as 'other' (float64[2] on cpu) memory that was "
+        "not there the first time; fn must depend on nothing that changes but its inputs and default_generator(): "
+        "capture tensors by value, and pass what changes as an input");
+  Tensor c = tensor({5, 6}, float64), used = b;
+  CHECK(
+      contains(message([&](const Tensor& t) { return (t + used).exp(); }, [&] { used = c; }), "that it did not read"));
+  Tensor state = tensor({1, 1}, float64);
+  CHECK(contains(message(
+                     [&](const Tensor& t) {
+                       state = (t * state).exp().detach();
+                       return (t + state).exp();
+                     },
+                     [] {}),
+                 "that was not there the first time"));
+
+  state = Tensor();
+  CHECK(contains(message(
+                     [&](const Tensor& t) {
+                       if (!state.defined()) state = zeros({2}, float64);
+                       state = (t * state).exp().detach();
+                       return (t + state).exp();
+                     },
+                     [] {}),
+                 "that was not there the first time"));
+
+  // What the first call makes to keep it is there the second time.
+  Tensor mask, waves;
+  Tensor y = checkpoint(
+      [&](const Tensor& t) {
+        if (!mask.defined()) mask = tensor({0, 1}, float64);
+        if (!waves.defined()) waves = (b - b).cos();
+        return (t * mask * waves).exp();
+      },
+      x);
+  y.sum().backward();
+  CHECK(values(x.grad()) == Values{0, std::exp(2.0)});
+}
+
+TEST_CASE("a region may write to older memory, unless it then reads what was there") {
+  Tensor x = leaf({1, 2}), scratch = zeros({2}, float64), count = zeros({1}, float64);
+  const auto fn = [=](const Tensor& t) mutable {
+    const NoGradGuard no_grad;
+    count.add_(1);
+    scratch.copy_(t).mul_(2);
+    const EnableGradGuard record;
+    return (t * scratch).exp();
+  };
+  Tensor y = checkpoint(fn, x), again = checkpoint(fn, x);
+  (y + again).sum().backward();
+  CHECK(values(x.grad())[0] == Approx(2 * 2 * std::exp(2.0)));
+
+  Tensor part = ones({4}, float64);
+  x.zero_grad();
+  y = checkpoint(
+      [=](const Tensor& t) mutable {
+        {
+          const NoGradGuard no_grad;
+          part.narrow(0, 1, 2).copy_(t);
+        }
+        return (t * part.narrow(0, 0, 2)).exp();
+      },
+      x);
+  y.sum().backward();
+  CHECK(values(x.grad())[1] == Approx(std::exp(2.0)));
+
+  y = checkpoint([=](const Tensor& t) mutable { return (t * count.add_(1)).exp(); }, x);
+  CHECK(contains(message_of<InplaceConflictError>([&] { y.sum().backward(); }), "add_() has changed its memory"));
+}
+
+TEST_CASE("modules that count and average may be called often in regions") {
+  Tensor x = randn({4, 3, 5}, {.requires_grad = true});
+  for (const std::optional<double> momentum : {std::optional(0.1), std::optional<double>()}) {
+    nn::BatchNorm1d norm(3, {.momentum = momentum});
+    nn::InstanceNorm1d instance(3, {.affine = true, .track_running_stats = true});
+    const auto fn = [&](const Tensor& t) { return norm(instance(norm(t).exp()).exp()).exp(); };
+    const TensorList y = {checkpoint(fn, x), checkpoint(fn, x)};
+    CHECK_NOTHROW((y[0] * y[1]).sum().backward());
+    norm.eval();
+    Tensor z = checkpoint(fn, x);
+    CHECK_NOTHROW(z.sum().backward());
+    z = checkpoint(fn, x);
+    norm.train();
+    norm(x);
+    CHECK_THROWS_AS(z.sum().backward(), AutogradError);
+  }
+}
+
+TEST_CASE("regions are watched beside other scopes") {
+  Tensor x = leaf({1, 2}), b = tensor({5, 6}, float64);
+  const DetectAnomaly scope;
+  Tensor y = checkpoint([&](const Tensor& t) { return (t + b).exp(); }, x);
+  y.sum().backward();
+  CHECK(values(x.grad())[0] == Approx(std::exp(6.0)));
+  y = checkpoint([&](const Tensor& t) { return (t + b).exp(); }, x);
+  b.add_(1);
+  try {
+    y.sum().backward();
+    FAIL("no conflict");
+  } catch (const InplaceConflictError& e) {
+    CHECK(e.saved_by == "add");
+    CHECK(e.saved_as == "other");
+    CHECK(e.modified_by == "add_");
+    CHECK(e.saved_version + 1 == e.current_version);
+    CHECK_FALSE(e.saved_at.empty());
+    CHECK_FALSE(e.modified_at.empty());
+  }
+  CHECK(mutation_log(b).size() == 1);
+}

@@ -8,6 +8,8 @@ namespace detail {
 /// it, a literal; results of other operators are seen by WatchedCall. Set by the autograd layer before any thread is
 /// watched.
 extern void (*new_tensor_hook)(const Tensor& t, const char* made_by);
+/// Told of every look at a tensor's numbers by the program itself, and how: "item".
+extern void (*read_hook)(const Tensor& t, const char* by);
 }  // namespace detail
 
 }  // namespace taper

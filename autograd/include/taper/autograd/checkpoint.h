@@ -21,8 +21,8 @@ TensorList checkpoint(Callback<TensorList(const TensorList&)> fn, const TensorLi
 /// and create_graph works. The second call draws the random numbers of the first from default_generator(), whose state
 /// it leaves alone, and batch_norm does not update its running statistics again; other modules that count their calls
 /// can ask Recomputation::is_active(). With retain_graph the recomputed tensors stay until the graph is freed. The
-/// backward pass throws AutogradError if fn does other operations, gets other shapes the second time, or saved memory
-/// of parameters and the like that was written to since, and InplaceConflictError if an input was.
+/// backward pass throws InplaceConflictError if an input, or whatever else fn read, was written to since, and
+/// AutogradError if the second time fn does other operations, gets other shapes or reads other tensors.
 template <class F>
 requires std::is_invocable_v<F&, const TensorList&>
 auto checkpoint(F fn, const TensorList& inputs) {
