@@ -23,6 +23,7 @@ Allocator& pinned_allocator() { refuse("pin_memory"); }
 bool is_pinned(const void*) noexcept { return false; }
 bool is_device_memory(const void*) noexcept { return false; }
 void copy(const Tensor&, const Tensor&) { refuse("copy"); }
+bool checks_now(Device) { return true; }
 void copy_on_device(int, void*, const void*, std::size_t) { refuse("copy"); }
 }  // namespace detail
 
@@ -73,5 +74,7 @@ void record_stream(const Tensor&, const Stream&) { refuse("record_stream"); }
 std::vector<SyncCount> sync_counts() { return {}; }
 std::uint64_t sync_count() { return 0; }
 void reset_sync_counts() {}
+void set_immediate_checks(bool) noexcept {}
+bool immediate_checks() noexcept { return false; }
 
 }  // namespace taper::cuda

@@ -3,17 +3,11 @@
 
 #include <cstring>
 
+#include "joined.h"
+
 namespace taper::cpu_kernels {
 void install_join();
 namespace {
-
-/// The entries [start, start + size) of `out` along `dim`.
-Tensor part_of(const Tensor& out, std::int64_t dim, std::int64_t start, std::int64_t size) {
-  SizesAndStrides g = out.impl()->geometry();
-  const std::int64_t stride = out.stride(dim);
-  g.set(int(dim), size, stride);
-  return detail::make_view(out, {std::move(g), out.storage_offset() + start * stride}, false, "slice");
-}
 
 /// Fills the blocks of t into every `pitch` bytes of `to`.
 void copy_blocks(std::byte* to, std::size_t pitch, const Tensor& t, std::size_t block, std::int64_t count) {
@@ -36,7 +30,7 @@ void cat(Tensor& out, const TensorList& tensors, const std::int64_t& any_dim) {
     if (out.is_contiguous() && t.is_contiguous() && t.dtype() == out.dtype()) {
       copy_blocks(at, pitch, t, block, outer);
     } else {
-      Tensor part = part_of(out, dim, start, t.size(dim));
+      Tensor part = joined::part_of(out, dim, start, t.size(dim));
       detail::copy_into(part, t);
     }
     start += t.size(dim);
@@ -57,10 +51,7 @@ void stack(Tensor& out, const TensorList& tensors, const std::int64_t& any_dim) 
       copy_blocks(at + i * block, pitch, t, block, outer);
       continue;
     }
-    SizesAndStrides g = SizesAndStrides::of_rank(t.dim());
-    for (int d = 0; d < t.dim(); ++d) g.set(d, t.size(d), out.stride(d < dim ? d : d + 1));
-    Tensor part = detail::make_view(out, {std::move(g), out.storage_offset() + std::int64_t(i) * out.stride(dim)},
-                                    false, "select");
+    Tensor part = joined::entry_of(out, dim, std::int64_t(i));
     detail::copy_into(part, t);
   }
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "next_below.h"
 #include "parallel.h"
 #include "philox_words.h"
 #include "strided.h"
@@ -104,27 +105,12 @@ auto bits_for(const Words& w, std::int64_t i) {
 
 // ---- Floating numbers ----
 
-/// The largest number below x that the dtype holds.
-template <class T>
-T next_below(DType dtype, T x) {
-  const auto step_of = [&]<class Stored>(Type<Stored>) {
-    const Stored nearest(static_cast<float>(x));
-    if (float(nearest) < float(x)) return T(float(nearest));
-    const bool crosses = (nearest.bits & 0x7fff) == 0;  // below zero is the smallest negative number
-    const int bits = crosses ? 0x8001 : nearest.bits & 0x8000 ? nearest.bits + 1 : nearest.bits - 1;
-    return T(float(Stored::from_bits(std::uint16_t(bits))));
-  };
-  if (dtype == float16) return step_of(Type<Half>{});
-  if (dtype == bfloat16) return step_of(Type<BFloat16>{});
-  return std::nextafter(x, -std::numeric_limits<T>::infinity());
-}
-
 void uniform(Tensor& out, const Tensor& self, const double& from, const double& to, const RandomStream& s) {
   with_dtype(out, compute_dtype(self.dtype()), [&](Tensor& t) {
     dispatch_floating(compute_dtype(self.dtype()), "uniform_", [&]<class T>(Type<T>) {
       const T low = T(from), width = T(to - from);
       // Rounding can reach `to`, which does not belong to the range.
-      const T high = from < to ? std::max(low, next_below(self.dtype(), T(to))) : low;
+      const T high = from < to ? std::max(low, kernels::next_below(self.dtype(), T(to))) : low;
       fill<T>(t, s, bits_of<T>, [&](const Words& w, T* p, std::int64_t n) {
         for (std::int64_t i = 0; i < n; ++i) {
           const T v = std::fma(philox::uniform(bits_for<T>(w, i)), width, low);

@@ -21,4 +21,9 @@ template struct CastsTo<float, Half, BFloat16>;
 template struct CastsTo<Half, float>;
 template struct CastsTo<BFloat16, float>;
 
+// int8 and int16 are made of int32 and become int32.
+template struct CastsTo<std::int32_t, std::int8_t, std::int16_t>;
+template struct CastsTo<std::int8_t, std::int32_t>;
+template struct CastsTo<std::int16_t, std::int32_t>;
+
 }  // namespace taper::cuda_kernels

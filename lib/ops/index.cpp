@@ -5,6 +5,7 @@
 #include <taper/promotion.h>
 
 #include "positions.h"
+#include "value_checks.h"
 
 namespace taper {
 
@@ -17,7 +18,11 @@ void check_position_dtype(const char* op, const Tensor& index) {
 
 void check_positions(const char* op, const Tensor& index, std::int64_t size, std::int64_t dim, const Tensor& self,
                      Negative negative) {
-  if (!index.device().is_cpu() || index.numel() == 0) return;
+  if (index.numel() == 0 || !looks_at_values(index)) return;
+  if (index.device().is_cuda()) {
+    const cuda::detail::SyncCause cause("check of positions");
+    return check_positions(op, index.detach().to(cpu), size, dim, self, negative);
+  }
   const Tensor dense = index.is_contiguous() ? index : index.detach().contiguous();
   const std::int64_t low = negative == Negative::from_end ? -size : 0;
   const auto scan = [&]<class T>(Type<T>) {

@@ -12,12 +12,13 @@
 
 #include "elementwise.h"
 #include "loss_parts.h"
+#include "value_checks.h"
 
 namespace taper {
 namespace {
 
 TensorSpec infer_bce(const Tensor& input, const Tensor& target) {
-  if (input.device().is_cpu())
+  if (looks_at_values(input))
     check<ValueError>(input.ge(0).logical_and(input.le(1)).all().item<bool>(),
                       "binary_cross_entropy: input must hold probabilities, from 0 to 1, and ", input,
                       " has an element that is none; binary_cross_entropy_with_logits takes any numbers");
@@ -124,7 +125,7 @@ Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor
   }
   check<ShapeError>(broadcast_sizes(op, input.sizes(), target.sizes()) == input.sizes().vec(), op, ": target ",
                     target.sizes(), " does not broadcast to input ", input.sizes());
-  if (v.device().is_cpu())
+  if (looks_at_values(v))
     check<ValueError>(v.detach().ge(0).all().item<bool>(), op, ": var ", var, " has a negative element");
   // Raised to eps in value only.
   const Tensor fixed = v.detach();

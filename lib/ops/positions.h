@@ -8,8 +8,8 @@ enum class Negative : bool { refused, from_end };
 
 /// Throws DTypeError unless index is int64 or int32.
 void check_position_dtype(const char* op, const Tensor& index);
-/// Throws IndexError naming the first position in index (on the cpu) that is outside a dim of this size. `dim` and
-/// `self` are only for the message.
+/// Throws IndexError naming the first position in index that is outside a dim of this size. `dim` and `self` are only
+/// for the message. On cuda only where checks are immediate, see <taper/cuda.h>: else the kernel looks.
 void check_positions(const char* op, const Tensor& index, std::int64_t size, std::int64_t dim, const Tensor& self,
                      Negative negative);
 

@@ -120,6 +120,7 @@ void choose_cuda(Catch::Session& session) {
   }
   on_cuda = true;
   taper::set_default_device(taper::Device("cuda"));
+  taper::cuda::set_immediate_checks(true);  // errors where the cpu has them
   leave_out(session, all_but_cpu_only());
 }
 

@@ -10,6 +10,7 @@
 #include "device.h"
 #include "elementwise.h"
 #include "errors.h"
+#include "findings.h"
 #include "install.h"
 #include "pinned_allocator.h"
 
@@ -35,10 +36,24 @@ ElementLoop cast_loop(DType to, DType from) {
   if (to == bfloat16) return element_loop<fn::Cast<BFloat16>, BFloat16, float>;
   if (from == float16) return element_loop<fn::Cast<float>, float, Half>;
   if (from == bfloat16) return element_loop<fn::Cast<float>, float, BFloat16>;
+  if (to == int8) return element_loop<fn::Cast<std::int8_t>, std::int8_t, std::int32_t>;
+  if (to == int16) return element_loop<fn::Cast<std::int16_t>, std::int16_t, std::int32_t>;
+  if (from == int8) return element_loop<fn::Cast<std::int32_t>, std::int32_t, std::int8_t>;
+  if (from == int16) return element_loop<fn::Cast<std::int32_t>, std::int32_t, std::int16_t>;
   return dispatch_all(to, [&]<class To>(Type<To>) {
     return dispatch_all(from,
                         [&]<class From>(Type<From>) -> ElementLoop { return OnCuda::loop<fn::Cast<To>, To, From>; });
   });
+}
+
+/// The dtype that a conversion takes on its way, if it has no kernel of its own: float32 holds every 16-bit number and
+/// is what one is rounded from; int32 does the same for int8 and int16, which are its low bits.
+std::optional<DType> way_between(DType to, DType from) {
+  const auto either = [&](DType d) { return to == d || from == d; };
+  if (to == from) return {};
+  if ((either(float16) || either(bfloat16)) && !either(float32)) return float32;
+  if ((either(int8) || either(int16)) && !either(int32)) return int32;
+  return {};
 }
 
 /// Whether the elements fill one piece of memory in the same order on both sides.
@@ -74,8 +89,9 @@ void device_to_host(const Tensor& dst, const Tensor& src) {
   check_cuda(cudaMemcpyAsync(to, src.impl()->data(), dst.nbytes(), cudaMemcpyDeviceToHost, on.stream()),
              "copy from cuda to cpu");
   if (pinned) PinnedAllocator::instance().record_stream(to, on.stream());
-  if (!pinned || !cuda::detail::NonBlocking::is_on())
-    check_cuda(cudaStreamSynchronize(on.stream()), "copy from cuda to cpu");
+  if (pinned && cuda::detail::NonBlocking::is_on()) return;
+  check_cuda(cudaStreamSynchronize(on.stream()), "copy from cuda to cpu");
+  throw_findings(on.state());
 }
 void device_to_device(const Tensor& dst, const Tensor& src) {
   const OnDevice on(dst.device());
@@ -120,9 +136,8 @@ void copy_elements(const Tensor& dst, const Tensor& src) {
   if (d.numel() == 0) return;
   if (d.data() == s.data() && d.dtype() == s.dtype() && d.geometry() == s.geometry()) return;
   const DType to = dst.dtype(), from = src.dtype();
-  // By way of float32, which holds every 16-bit number and is what one is rounded from.
-  if (to != from && to != float32 && from != float32 && (is_16_bit_float(to) || is_16_bit_float(from))) {
-    const Tensor between = empty(TensorSpec::contiguous(src.sizes(), float32, src.device()));
+  if (const std::optional<DType> way = way_between(to, from)) {
+    const Tensor between = empty(TensorSpec::contiguous(src.sizes(), *way, src.device()));
     copy_elements(between, src);
     return copy_elements(dst, between);
   }

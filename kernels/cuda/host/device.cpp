@@ -4,6 +4,7 @@
 
 #include "caching_allocator.h"
 #include "errors.h"
+#include "findings.h"
 
 namespace taper::cuda_kernels {
 namespace {
@@ -148,6 +149,7 @@ void about_to_wait(const char* cause, cudaStream_t stream) {
 void wait_for(cudaStream_t stream, const char* cause) {
   about_to_wait(cause, stream);
   check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  throw_findings(device_state(cuda_current));
 }
 
 }  // namespace taper::cuda_kernels
@@ -298,6 +300,7 @@ void Event::synchronize() const {
   const OnDevice on(state_->device);
   cuda_kernels::about_to_wait("synchronize", nullptr);
   check_cuda(cudaEventSynchronize(state_->handle), "cudaEventSynchronize");
+  cuda_kernels::throw_findings(on.state());
 }
 float Event::elapsed_time(const Event& end) const {
   check<ValueError>(state_->timing && end.state_->timing,
@@ -313,6 +316,7 @@ void synchronize(int device) {
   const OnDevice on(index_or_current(device));
   cuda_kernels::about_to_wait("synchronize", on.stream());
   check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  cuda_kernels::throw_findings(on.state());
 }
 
 std::vector<SyncCount> sync_counts() {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "cuda/finding.h"
 #include "cuda/queue.h"
 
 namespace taper::cuda::detail {
@@ -40,6 +41,13 @@ namespace taper::cuda_kernels {
 
 class CachingAllocator;
 
+/// Where the kernels of a device put what they find wrong; never freed, as the device's state is.
+struct FindingSlot {
+  FindingSlot();
+  unsigned* taken = nullptr;   // of the device
+  Finding* finding = nullptr;  // of the host, written by kernels
+};
+
 class DeviceState {
  public:
   explicit DeviceState(int index);
@@ -47,6 +55,7 @@ class DeviceState {
   int index() const noexcept { return index_; }
   unsigned multi_processors() const noexcept { return multi_processors_; }
   CachingAllocator& allocator() noexcept { return *allocator_; }
+  const FindingSlot& findings() const noexcept { return findings_; }
   const cuda::Stream& default_stream() const noexcept { return default_stream_; }
   cudaStream_t take_stream();
   void give_back_stream(cudaStream_t stream);
@@ -55,6 +64,7 @@ class DeviceState {
   int index_;
   unsigned multi_processors_ = 0;
   std::unique_ptr<CachingAllocator> allocator_;
+  FindingSlot findings_;
   std::mutex mutex_;
   std::vector<cudaStream_t> idle_streams_;
   cuda::Stream default_stream_;
@@ -88,6 +98,12 @@ class OnDevice {
 /// and counts it under `cause`, or under the cause that is already known.
 void about_to_wait(const char* cause, cudaStream_t stream);
 void wait_for(cudaStream_t stream, const char* cause);
+
+/// Which random numbers the operators draw that this thread gives to a graph: their streams are those of the capture,
+/// and the number at this address of the device further. Null outside of captures.
+struct CapturedRandom {
+  static inline constinit thread_local const std::uint64_t* advance = nullptr;
+};
 
 /// Whether work given to the stream is being recorded into a graph.
 bool is_capturing(cudaStream_t stream);

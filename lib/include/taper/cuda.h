@@ -189,6 +189,16 @@ class ForbidSync {
   static inline constinit thread_local int depth_ = 0;
 };
 
+// ---- Checks of values ----------------------------------------------------------------------------------------------
+// Whether a position is in range, or a probability is one, only the device knows, and asking it would make the host
+// wait at every embedding. So kernels look while they run: a position out of range reads 0 and writes nothing, and the
+// first one is thrown, as the error that the cpu throws at once, the next time that the host waits for the device.
+/// With `on`, such values are looked at before the operator runs: errors come from the call that made them, nothing has
+/// changed, and the host waits each time. Inside ForbidSync, and while a graph is captured, they are not. The start
+/// value is true if the environment has TAPER_CUDA_CHECKS=immediate, else false.
+void set_immediate_checks(bool on) noexcept;
+bool immediate_checks() noexcept;
+
 // ---- What lib asks of the backend
 // ------------------------------------------------------------------------------------
 namespace detail {
@@ -203,6 +213,8 @@ bool is_pinned(const void* memory) noexcept;
 bool is_device_memory(const void* memory) noexcept;
 /// dst[...] = src broadcast and converted, where dst or src or both are on a CUDA device.
 void copy(const Tensor& dst, const Tensor& src);
+/// Whether an operator on this device looks at values before it runs.
+bool checks_now(Device device);
 /// Bytes from one block to another of the same device, in stream order.
 void copy_on_device(int device, void* dst, const void* src, std::size_t bytes);
 

@@ -1,0 +1,71 @@
+#include "findings.h"
+
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+#include "errors.h"
+
+namespace taper::cuda_kernels {
+namespace {
+
+constexpr std::array kWatchers = {"index",       "index_put",      "gather",    "scatter",
+                                  "scatter_add", "scatter_reduce", "embedding", "bernoulli"};
+
+std::atomic<bool>& immediate() {
+  static std::atomic<bool> on = [] {
+    const char* text = std::getenv("TAPER_CUDA_CHECKS");
+    return text != nullptr && std::string_view(text) == "immediate";
+  }();
+  return on;
+}
+
+}  // namespace
+
+FindingSlot::FindingSlot() {
+  check_cuda(cudaMalloc(reinterpret_cast<void**>(&taken), sizeof *taken), "memory for findings");
+  void* host = nullptr;
+  check_cuda(cudaHostAlloc(&host, sizeof *finding, cudaHostAllocDefault), "memory for findings");
+  finding = new (host) Finding{};
+  check_cuda(cudaMemset(taken, 0, sizeof *taken), "memory for findings");
+  check_cuda(cudaDeviceSynchronize(), "memory for findings");  // no stream waits for the legacy one
+}
+
+Watch watch(const OnDevice& on, Watcher watcher, std::int64_t dim) {
+  const FindingSlot& slot = on.state().findings();
+  return {slot.taken, slot.finding, watcher, std::int32_t(dim)};
+}
+
+void throw_findings(DeviceState& device) {
+  const FindingSlot& slot = device.findings();
+  if (slot.finding->there == 0) [[likely]]
+    return;
+  const Finding f = *slot.finding;
+  *slot.finding = {};
+  check_cuda(cudaMemsetAsync(slot.taken, 0, sizeof *slot.taken, current_stream_of(device.index())), "findings");
+  const char* const op = kWatchers[std::size_t(f.watcher)];
+  const Device where(DeviceType::CUDA, device.index());
+  constexpr const char* kLate =
+      " found this while it ran, after the call had returned; to learn which call it was, check at once: "
+      "cuda::set_immediate_checks(true), or TAPER_CUDA_CHECKS=immediate in the environment";
+  if (f.watcher == Watcher::bernoulli)
+    raise<ValueError>(op, ": p holds probabilities from 0 to 1, one of them is ", f.number, "; ", where, kLate);
+  raise<IndexError>(op, ": index ", f.position, " is out of range for dim ", f.dim, ", which has size ", f.size, "; ",
+                    where, kLate);
+}
+
+}  // namespace taper::cuda_kernels
+
+namespace taper::cuda {
+
+void set_immediate_checks(bool on) noexcept { cuda_kernels::immediate() = on; }
+bool immediate_checks() noexcept { return cuda_kernels::immediate(); }
+
+namespace detail {
+bool checks_now(Device device) {
+  return immediate_checks() && !ForbidSync::is_active() &&
+         !cuda_kernels::is_capturing(cuda_kernels::current_stream_of(device.index));
+}
+}  // namespace detail
+
+}  // namespace taper::cuda
