@@ -25,6 +25,8 @@ Tensor erfinv_gradient(const Tensor& g, const Tensor& y) {
 }
 Tensor lgamma_gradient(const Tensor& g, const Tensor& x) { return g * digamma(x); }
 Tensor digamma_gradient(const Tensor& g, const Tensor& x) { return g * polygamma(1, x); }
+// entr' = -log x - 1
+Tensor special_entr_gradient(const Tensor& g, const Tensor& x) { return g * (-log(x) - 1); }
 
 struct PolygammaBackward final : Node {
   Saved self{this, "self"};
@@ -57,6 +59,7 @@ void install_special_rules() {
   differentiate<FromResult<erfinv_gradient>, ops::erfinv>();
   differentiate<FromSelf<lgamma_gradient>, ops::lgamma>();
   differentiate<FromSelf<digamma_gradient>, ops::digamma>();
+  differentiate<FromSelf<special_entr_gradient>, ops::special_entr>();
   differentiate<PolygammaBackward, ops::polygamma>();
   differentiate<LogitBackward, ops::logit>();
   ops::signbit.declare_non_differentiable();

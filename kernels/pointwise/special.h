@@ -38,6 +38,7 @@ struct Special {
     ops::erfinv.set_kernel(On::key, floating<fn::Erfinv>);
     ops::lgamma.set_kernel(On::key, floating<fn::Lgamma>);
     ops::digamma.set_kernel(On::key, floating<fn::Digamma>);
+    ops::special_entr.set_kernel(On::key, floating<fn::Entr>);
     ops::signbit.set_kernel(On::key, signbit);
     ops::polygamma.set_kernel(On::key, polygamma);
     ops::logit.set_kernel(On::key, logit);

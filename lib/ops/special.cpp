@@ -41,6 +41,7 @@ constinit StructuredOp<Tensor(Tensor)> sinc{"sinc", "self", infer_floating<"sinc
 constinit StructuredOp<Tensor(Tensor)> erfinv{"erfinv", "self", infer_floating<"erfinv">, "erfinv_"};
 constinit StructuredOp<Tensor(Tensor)> lgamma{"lgamma", "self", infer_floating<"lgamma">, "lgamma_"};
 constinit StructuredOp<Tensor(Tensor)> digamma{"digamma", "self", infer_floating<"digamma">, "digamma_"};
+constinit StructuredOp<Tensor(Tensor)> special_entr{"special_entr", "self", infer_floating<"special_entr">};
 constinit StructuredOp<Tensor(Tensor)> signbit{"signbit", "self", infer_signbit};
 constinit StructuredOp<Tensor(Tensor, std::int64_t)> polygamma{"polygamma", "self, n", infer_polygamma, "polygamma_"};
 constinit StructuredOp<Tensor(Tensor, std::optional<double>)> logit{"logit", "self, eps", infer_logit, "logit_"};
@@ -68,6 +69,8 @@ Tensor logit(const Tensor& self, std::optional<double> eps) { return ops::logit(
 Tensor& logit_out(Tensor& out, const Tensor& self, std::optional<double> eps) { return ops::logit.out(out, self, eps); }
 Tensor Tensor::logit(std::optional<double> eps) const { return ops::logit(*this, eps); }
 Tensor& Tensor::logit_(std::optional<double> eps) { return ops::logit.inplace(*this, *this, eps); }
+Tensor special_entr(const Tensor& self) { return ops::special_entr(self); }
+Tensor& special_entr_out(Tensor& out, const Tensor& self) { return ops::special_entr.out(out, self); }
 
 Tensor frac(const Tensor& self) {
   need_floating("frac", self);

@@ -150,7 +150,7 @@ void add_pointwise(Table& t) {
 
 void add_functions(Table& t) {
   unary<ops::sinc, ops::erfinv>(t, -0.9, 0.9);
-  unary<ops::lgamma, ops::digamma>(t, 0.5, 3);
+  unary<ops::lgamma, ops::digamma, ops::special_entr>(t, 0.5, 3);
   unary<ops::polygamma>(t, 0.5, 3, 1);
   unary<ops::logit>(t, 0.1, 0.9, std::optional<double>(0.25));
   unary<ops::signbit>(t, -2, 2);

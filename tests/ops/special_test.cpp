@@ -50,6 +50,25 @@ TEST_CASE("sinc has a second derivative at 0") {
   CHECK(autograd::grad({g.sum()}, {x})[0].item<double>() == Approx(-3.28986813369645));
 }
 
+TEST_CASE("special_entr is 0 at 0 with an infinite slope, minus infinity below, and NaN for NaN") {
+  Tensor x = tensor({-1., 0., 0.5, 1., kNan}, float64).requires_grad_();
+  const Tensor y = special_entr(x);
+  const Values v = values(y);
+  CHECK(v[0] == -kInf);
+  CHECK(v[1] == 0);
+  CHECK(v[2] == Approx(0.5 * std::log(2.)));
+  CHECK(v[3] == 0);
+  CHECK(std::isnan(v[4]));
+  CHECK(special_entr(tensor({1})).dtype() == float32);
+
+  y.sum().backward();
+  const Values slope = values(x.grad());
+  CHECK(std::isnan(slope[0]));
+  CHECK(slope[1] == kInf);
+  CHECK(slope[2] == Approx(std::log(2.) - 1));
+  CHECK(slope[3] == -1);
+}
+
 TEST_CASE("logit without eps is NaN outside of 0 to 1, with eps it is clamped and flat there") {
   Tensor x = tensor({-0.5, 0., 0.5, 1.}, float64).requires_grad_();
   const Values open = values(x.logit());

@@ -122,6 +122,15 @@ struct Logit {
   }
 };
 
+/// -x log(x), continued by its limit to 0 and by minus infinity below.
+struct Entr {
+  template <class T>
+  TAPER_HD T operator()(T x) const {
+    if (x > 0) return -x * std::log(x);
+    return x == 0 ? T(0) : x < 0 ? -kInfinity<T> : x;  // NaN stays
+  }
+};
+
 struct Signbit {
   template <class T>
   TAPER_HD bool operator()(T x) const {

@@ -25,6 +25,9 @@ Tensor polygamma(std::int64_t n, const Tensor& self);
 /// log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps], outside of which the gradient is 0.
 Tensor logit(const Tensor& self, std::optional<double> eps = {});
 Tensor& logit_out(Tensor& out, const Tensor& self, std::optional<double> eps = {});
+/// The entropy of one outcome, -x log(x): 0 at 0, minus infinity below 0, NaN for NaN. The gradient at 0 is infinity.
+Tensor special_entr(const Tensor& self);
+Tensor& special_entr_out(Tensor& out, const Tensor& self);
 
 /// x - trunc(x), which has the sign of x. Floating dtypes only.
 Tensor frac(const Tensor& self);
@@ -49,7 +52,7 @@ Tensor isposinf(const Tensor& self);
 Tensor isneginf(const Tensor& self);
 
 namespace ops {
-extern StructuredOp<Tensor(Tensor)> sinc, erfinv, lgamma, digamma, signbit;
+extern StructuredOp<Tensor(Tensor)> sinc, erfinv, lgamma, digamma, special_entr, signbit;
 extern StructuredOp<Tensor(Tensor, std::int64_t)> polygamma;       // self, n
 extern StructuredOp<Tensor(Tensor, std::optional<double>)> logit;  // self, eps
 }  // namespace ops
