@@ -161,6 +161,15 @@ namespace {
                        "): the value its gradient refers to would be lost; wrap the update in NoGradGuard, or use the "
                        "form without the underscore to get a new tensor");
 }
+
+/// Throws if another tensor, which is neither self nor its base, shows the memory and would not hear of the write.
+[[gnu::cold]] void check_not_lent(const TensorImpl& owner, const Tensor& self, const char* op) {
+  const IntrusivePtr<TensorImpl> lender = owner.extra_meta()->lender.lock();
+  if (!lender || lender->storage() != owner.storage()) return;
+  raise<AutogradError>(op, ": the memory of ", self.spec(), " was made that of another tensor (", Tensor(lender).spec(),
+                       ") by set_() or set_data(), whose history could not tell of the write",
+                       "; write to a clone(), or make it a view of that tensor");
+}
 }  // namespace
 
 void check_untracked_inplace(const Tensor& self, const char* op) {
@@ -187,7 +196,12 @@ void check_inplace(const Tensor& self, const char* op) {
         break;
     }
     const Tensor root(base);
-    if ((root.requires_grad() || self.requires_grad()) && root.is_leaf()) refuse_leaf(op, "a view of ", root.spec());
+    if (root.is_leaf() && root.requires_grad()) refuse_leaf(op, "a view of ", root.spec());
+    if (root.is_leaf() && self.requires_grad() && !self.is_leaf())
+      raise<AutogradError>(
+          op, ": this view (", self.spec(), ") has a history, but the tensor it views (", root.spec(),
+          ") was cut off from its own by detach_(), so no history can tell of the write; write to the ",
+          "tensor itself, or to a clone() of the view");
     if (!covers(root, self.impl()->geometry(), self.storage_offset()))
       raise<AutogradError>(
           op, ": this view (", self.spec(), ") reaches outside the tensor it views (", root.spec(),
@@ -197,6 +211,9 @@ void check_inplace(const Tensor& self, const char* op) {
                         ") shows one memory location as several elements; clone() it before viewing it");
   }
   if (self.requires_grad() && self.is_leaf()) refuse_leaf(op, "", self.spec());
+  const TensorImpl& owner = base ? *base : *self.impl();
+  if (owner.extra_meta()) [[unlikely]]
+    check_not_lent(owner, self, op);
 }
 
 void ensure_rules() {

@@ -53,6 +53,13 @@ void renew_accumulator(const Tensor& t, AutogradMeta& m) {
   old->release();
 }
 
+/// What a write to t, or to its views, has to look at: the memory is another tensor's too, which is no view of t.
+void remember_lender(const Tensor& t, const Tensor& lender) {
+  const IntrusivePtr<TensorImpl>& base = lender.impl()->base();
+  const IntrusivePtr<TensorImpl>& owner = base ? base : lender.impl_ptr();
+  if (owner != t.impl_ptr()) t.impl()->ensure_extra_meta().lender = owner;
+}
+
 }  // namespace
 
 Tensor& Tensor::requires_grad_(bool on) {
@@ -170,8 +177,13 @@ void Tensor::set_data(const Tensor& src) {
   AutogradMeta* m = meta_of(*this);
   check<DTypeError>(!(m && m->requires_grad) || is_floating(src.dtype()), "set_data: a tensor that requires grad (",
                     spec(), ") cannot take ", src.spec(), ": only floating tensors have gradients");
+  check<AutogradError>(!(m && m->grad_fn) || (src.sizes() == sizes() && src.dtype() == dtype()), "set_data: ", *this,
+                       " is the result of ", m && m->grad_fn ? m->grad_fn->name() : "", ", whose gradient ", src,
+                       " does not fit; use a new tensor");
+  if (src.is_same(*this)) return;
   impl_->shallow_copy_from(*src.impl());
   impl_->forget_base();
+  remember_lender(*this, src);
   if (m) renew_accumulator(*this, *m);
 }
 
@@ -181,16 +193,15 @@ Tensor& Tensor::set_(const Tensor& source) {
   check<AutogradError>(impl_->metadata_change_allowed(), "set_: the memory of ", *this,
                        ", which came from detach(), cannot be changed; change that of the tensor it was made from");
   check<AutogradError>(!is_view(), "set_: ", *this, " is a view, and would leave its base");
-  if (GradMode::is_enabled() && requires_grad()) {
-    check_inplace(*this, "set_");
-    check<AutogradError>(false, "set_: ", *this,
-                         " has a history, which its new memory has no part in; use a new tensor");
-  }
-  check<AutogradError>(!GradMode::is_enabled() || !source.requires_grad(), "set_: source ", source,
-                       " requires grad, which memory does not carry along; use source.detach()");
-  if (source.is_same(*this)) return *this;
+  if (GradMode::is_enabled() && requires_grad()) check_inplace(*this, "set_");
   AutogradMeta* m = meta_of(*this);
+  check<AutogradError>(!m || !m->grad_fn, "set_: ", *this,
+                       " has a history, which its new memory has no part in; use a new tensor");
+  if (source.is_same(*this)) return *this;
+  check<AutogradError>(!source.requires_grad() || (!GradMode::is_enabled() && source.is_leaf()), "set_: source ",
+                       source, " requires grad, which memory does not carry along; use source.detach()");
   impl_->shallow_copy_from(*source.impl());
+  remember_lender(*this, source);
   if (m && m->requires_grad) renew_accumulator(*this, *m);
   return *this;
 }

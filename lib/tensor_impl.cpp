@@ -60,8 +60,13 @@ void TensorImpl::copy_metadata_from(const TensorImpl& src) {
   offset_ = src.offset_;
   dtype_ = src.dtype_;
   ++memory_number_;
-  extra_meta_ = src.extra_meta_ ? std::make_unique<ExtraMeta>(*src.extra_meta_) : nullptr;
+  extra_meta_ = nullptr;
+  copy_names_from(src);
   refresh();
+}
+
+void TensorImpl::copy_names_from(const TensorImpl& src) {
+  if (src.extra_meta_ && !src.extra_meta_->names.empty()) ensure_extra_meta().names = src.extra_meta_->names;
 }
 
 namespace detail {
@@ -81,7 +86,7 @@ IntrusivePtr<TensorImpl> TensorImpl::shallow_copy_and_detach(bool allow_change) 
         ") does not override shallow_copy_and_detach(), and a copy without its state would be wrong");
   auto copy = make_intrusive<TensorImpl>(storage_, dtype_, geometry_, offset_);
   copy->view_path_ = view_path_;
-  if (extra_meta_) copy->extra_meta_ = std::make_unique<ExtraMeta>(*extra_meta_);
+  copy->copy_names_from(*this);
   copy->metadata_change_allowed_ = allow_change;
   return copy;
 }

@@ -4,6 +4,7 @@
 #include <taper/taper.h>
 
 #include "tests/support/catch.h"
+#include "tests/support/message.h"
 #include "tests/support/values.h"
 
 using namespace taper;
@@ -91,4 +92,62 @@ TEST_CASE("the Hessian of a product is right at zeros", "[B29]") {
   std::vector<Values> hessian;
   for (int i = 0; i < 4; ++i) hessian.push_back(values(autograd::grad({g[i]}, {x}, {}, {.retain_graph = true})[0]));
   CHECK(hessian == std::vector<Values>{{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 6}, {0, 0, 6, 0}});
+}
+
+TEST_CASE("set_ refuses what has a history, recording or not", "[S105]") {
+  Tensor x = tensor({1, 2}, {.dtype = float64, .requires_grad = true}), b = tensor({5, 6}, float64);
+  Tensor y = x * 2, plain = zeros({1}, float64);
+  for (const bool recording : {true, false}) {
+    const GradModeGuard mode(recording);
+    CHECK(contains(message_of<AutogradError>([&] { y.set_(b); }), "has a history"));
+    CHECK(contains(message_of<AutogradError>([&] { plain.set_(y); }), "use source.detach()"));
+  }
+  const Tensor part = y.narrow(0, 0, 1);
+  const NoGradGuard no_grad;
+  CHECK(contains(message_of<AutogradError>([&] { plain.set_(part); }), "use source.detach()"));
+  CHECK(values(y) == Values{2, 4});
+  x.set_(b);
+  CHECK(x.is_alias_of(b));
+}
+
+TEST_CASE("a recorded write to memory that set_ or set_data shares is refused", "[B1]") {
+  Tensor w = tensor({1, 2}, {.dtype = float64, .requires_grad = true});
+  for (const bool by_set : {true, false}) {
+    Tensor lender = zeros({4}, float64), t = zeros({2}, float64);
+    const auto take = [&](const Tensor& from) { by_set ? void(t.set_(from)) : t.set_data(from); };
+    take(lender.narrow(0, 0, 2));
+    CHECK(contains(message_of<AutogradError>([&] { t.add_(w); }), "that of another tensor (float64[4] on cpu)"));
+    CHECK_THROWS_AS(t.narrow(0, 0, 1).add_(w.narrow(0, 0, 1)), AutogradError);
+    t.add_(1);  // nothing that a history would tell
+    CHECK(values(lender) == Values{1, 1, 0, 0});
+
+    take(ones({2}, float64));  // nobody else's any more
+    t.add_(w);
+    CHECK(t.requires_grad());
+    t = zeros({2}, float64);
+    take(lender.narrow(0, 0, 2));
+    lender = {};
+    CHECK_NOTHROW(t.mul_(w));
+  }
+}
+
+TEST_CASE("set_data gives a result only what its gradient fits", "[S105]") {
+  Tensor x = tensor({1}, {.dtype = float64, .requires_grad = true});
+  Tensor y = x * 2;
+  CHECK(contains(message_of<AutogradError>([&] { y.set_data(zeros({3}, float64)); }), "is the result of mul"));
+  CHECK_THROWS_AS(y.set_data(zeros({1}, float32)), AutogradError);
+  y.set_data(tensor({7}, float64));
+  (y * y).sum().backward();
+  CHECK(values(x.grad()) == Values{28});
+}
+
+TEST_CASE("a write to a view whose base was cut off says so") {
+  Tensor x = tensor({1, 2}, {.dtype = float64, .requires_grad = true});
+  Tensor y = x * 2, v = y.narrow(0, 0, 1);
+  y.detach_();
+  CHECK(contains(message_of<AutogradError>([&] { v.mul_(2); }), "was cut off from its own by detach_()"));
+  y.mul_(2);
+  CHECK(contains(message_of<AutogradError>([&] { v.mul_(2); }), "was cut off from its own by detach_()"));
+  Tensor told = y.narrow(0, 0, 1).requires_grad_();
+  CHECK(contains(message_of<AutogradError>([&] { told.mul_(2); }), "into a leaf that requires grad"));
 }

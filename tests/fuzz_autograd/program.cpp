@@ -169,6 +169,7 @@ std::string reasons(unsigned refusals) {
                                           "frozen metadata",
                                           "an inference tensor",
                                           "a view that reaches outside",
+                                          "memory of another tensor",
                                           "another error"};
   std::string s;
   for (unsigned i = 0; i < std::size(names); ++i)

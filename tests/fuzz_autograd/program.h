@@ -94,7 +94,8 @@ enum Refusal : unsigned {
   kFrozen = 2048,     // set_data() on the result of detach()
   kInference = 4096,  // an inference tensor where it may not be
   kOutside = 8192,    // writes to a view that reaches outside the tensor it views
-  kOther = 16384      // anything else: never expected
+  kShared = 16384,    // writes to memory that set_data() made that of two tensors
+  kOther = 32768      // anything else: never expected
 };
 std::string reasons(unsigned refusals);
 

@@ -53,6 +53,12 @@ unsigned Reference::unknown_history(const Variable& v) const {
   return v.made == Made::several ? kSeveral : kNoGradView;
 }
 
+/// Whether the memory of v, or of its base, is another tensor's too, which is no view of it.
+bool Reference::is_lent(const Variable& v) const {
+  const Variable& owner = v.base >= 0 ? all_[std::size_t(v.base)] : v;
+  return owner.lender >= 0 && all_[std::size_t(owner.lender)].memory == owner.memory;
+}
+
 /// A view whose memory was written follows its base again, if it may.
 void Reference::refresh(int index, unsigned& refused) {
   Variable& v = all_[std::size_t(index)];
@@ -372,6 +378,7 @@ Verdict Reference::change(const Step& s) {
         if (other.base == self) other.base = -1, other.made = Made::own;
       v.memory = from.memory, v.places = from.places, v.shape = from.shape;
       v.base = -1, v.made = Made::own, v.sink = -1;
+      v.lender = from.base >= 0 ? from.base : index(s.in[1]);
       return {};
     }
     case Do::retain_grad: {

@@ -87,6 +87,7 @@ struct Variable {
   std::vector<int> places;
   Ints shape;
   int base = -1;
+  int lender = -1;  // whose memory set_data() made its own
   Made made = Made::own;
   std::uint32_t view_version = 0;
   bool asked = false;  // requires_grad_()
@@ -150,6 +151,7 @@ class Reference {
   bool is_stale(const Variable& v) const;
   void refresh(int v, unsigned& refused);
   unsigned unknown_history(const Variable& v) const;
+  bool is_lent(const Variable& v) const;
   bool is_leaf(int v, unsigned& refused);
   int edge(int v, unsigned& refused);
   Call begin(const std::vector<int>& args);

@@ -257,6 +257,7 @@ Verdict Reference::write_into(int self_index, int arg, const Compute& result, Ru
         const auto& places = all_[std::size_t(base_index)].places;
         if (std::find(places.begin(), places.end(), p) == places.end()) refused |= kOutside;
       }
+    if (is_lent(self)) refused |= kShared;
     if (requires_grad(self) && (refused ? self.operation < 0 : is_leaf(self_index, refused))) refused |= kLeaf;
   }
   refused |= of_destination;

@@ -180,6 +180,7 @@ Verdict Reference::reshape(const Step& s) {
   unsigned refused = call.refused;
   if (tracked && v.base >= 0) refused |= kView | kLeaf | kOutside | kNoGradView | kSeveral | kOverlap;
   if (tracked && is_leaf(self, refused)) refused |= kLeaf;
+  if (tracked && is_lent(v)) refused |= kShared;
   if (refused) return {.must = refused};
   const Numbers before = operand(v, tracked);
   const std::vector<int> places = v.places;

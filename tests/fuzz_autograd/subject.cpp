@@ -96,6 +96,8 @@ unsigned refusal(const std::string& text) {
       {"reaches outside the tensor it views", kOutside},
       {"their gradients would be lost", kOutside},
       {"a leaf that requires grad", kLeaf},
+      {"was cut off from its own by detach_", kLeaf},
+      {"by set_() or set_data()", kShared},
       {"was made under NoGradGuard", kNoGradView},
       {"one of several results of one call", kSeveral},
       {"freed by an earlier backward", kFreed},

@@ -164,10 +164,11 @@ class Tensor {
   HookHandle register_hook(F hook) const;
   template <class F>
   HookHandle register_post_accumulate_grad_hook(F hook) const;
-  /// Takes the memory, shape and dtype of `src`, keeping this tensor's identity, requires_grad and grad.
+  /// Takes the memory, shape and dtype of `src`, keeping this tensor's identity, requires_grad and grad. Throws
+  /// AutogradError on the result of an operation if src has another shape or dtype.
   void set_data(const Tensor& src);
   /// Takes the memory, shape and strides of `source`, of the same dtype, as a write in place. Throws AutogradError on a
-  /// leaf that requires grad (unless gradients are off) and on a tensor with a history.
+  /// leaf that requires grad (unless gradients are off), and if this tensor or the source has a history.
   Tensor& set_(const Tensor& source);
   /// Cuts this tensor off its history. Throws on views.
   Tensor& detach_();

@@ -16,9 +16,12 @@ struct AutogradMetaBase {
   virtual ~AutogradMetaBase() = default;
 };
 
+class TensorImpl;
+
 /// Rare facts about a tensor, allocated when the first of them is set.
 struct ExtraMeta {
   std::vector<std::string> names;  // one per dimension; "" where a dimension has none
+  WeakPtr<TensorImpl> lender;      // whose memory set_() or set_data() made this tensor's
 };
 
 /// How a view came to be: decides whether the base's history is consulted and whether it may be written in place.
@@ -29,7 +32,6 @@ enum class ViewOrigin : std::uint8_t {
   multi_output  // one of several results of split, unbind, ...: refused by in-place writes in grad mode
 };
 
-class TensorImpl;
 namespace detail {
 /// Told of every write on a thread that is watched; set by the autograd layer before any thread is.
 extern void (*write_hook)(const TensorImpl& written, const char* writer) noexcept;
@@ -122,6 +124,7 @@ class TensorImpl : public RefCounted, public Pooled<TensorImpl>, private live::C
  protected:
   /// What a subclass calls from its overrides.
   void copy_metadata_from(const TensorImpl& src);
+  void copy_names_from(const TensorImpl& src);
 
  private:
   void release_resources() noexcept override;
