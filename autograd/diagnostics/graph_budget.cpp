@@ -16,9 +16,10 @@
 namespace taper {
 namespace {
 
-/// A node's own bytes and those of the memory it saved that is not in `seen` yet.
+/// The bytes of a node, with those that it wraps, and of the memory it saved that is not in `seen` yet.
 std::int64_t weight(const Node& node, std::unordered_set<const StorageImpl*>* seen) {
-  std::int64_t bytes = sizeof(Node);
+  std::int64_t bytes = 0;
+  for (const Node* n = &node; n; n = n->wrapped()) bytes += std::int64_t(sizeof(Node));
   for (const Kept& k : kept_by(node)) {
     bytes += std::int64_t(sizeof(Saved) + sizeof(TensorImpl));
     for (const auto& [memory, of_leaf] : k.memory)
@@ -36,9 +37,12 @@ std::int64_t unknown_in(const NodeRegistry& registry) {
 
 std::int64_t weigh(const NodeRegistry& registry) {
   std::unordered_set<const StorageImpl*> seen;
+  std::unordered_set<const Node*> wrapped;
+  for (const Node* n : registry.nodes)
+    if (n->wrapped()) wrapped.insert(n->wrapped());
   std::int64_t bytes = 0;
   for (const Node* n : registry.nodes) {
-    bytes += weight(*n, &seen);
+    if (!wrapped.contains(n)) bytes += weight(*n, &seen);
     if (n->trace()) n->trace()->weighed = true;
   }
   return bytes;
@@ -63,14 +67,15 @@ class Census {
   std::unordered_map<std::string, std::int64_t> count_;
 };
 
-/// A node that no other node leads to: a tensor holds it, and with it everything behind it.
+/// A node that no other node leads to: a tensor holds it, and with it everything behind it, of which counts what was
+/// recorded within the scope.
 struct Holder {
   const Node* node = nullptr;
   std::int64_t bytes = 0;
   Census behind;
 };
 
-Holder what_is_behind(const Node& root) {
+Holder what_is_behind(const Node& root, const std::unordered_set<const Node*>& recorded) {
   Holder h{&root, 0, {}};
   std::unordered_set<const StorageImpl*> seen;
   std::unordered_set<const Node*> met{&root};
@@ -81,7 +86,7 @@ Holder what_is_behind(const Node& root) {
     h.bytes += weight(n, &seen);
     h.behind.add(n);
     for (const Edge& e : n.edges())
-      if (e && met.insert(e.node.get()).second) stack.push_back(e.node.get());
+      if (e && recorded.contains(e.node.get()) && met.insert(e.node.get()).second) stack.push_back(e.node.get());
   }
   return h;
 }
@@ -100,11 +105,12 @@ std::vector<const Node*> holders_in(const NodeRegistry& registry) {
   return roots;
 }
 
-Holder largest_of(const std::vector<const Node*>& roots) {
+Holder largest_of(const std::vector<const Node*>& roots, const NodeRegistry& registry) {
+  const std::unordered_set<const Node*> recorded(registry.nodes.begin(), registry.nodes.end());
   Holder largest;
   const std::size_t step = 1 + roots.size() / 256;  // of very many, some
   for (std::size_t i = 0; i < roots.size(); i += step) {
-    Holder h = what_is_behind(*roots[roots.size() - 1 - i]);
+    Holder h = what_is_behind(*roots[roots.size() - 1 - i], recorded);
     if (h.bytes > largest.bytes) largest = std::move(h);
   }
   return largest;
@@ -160,7 +166,7 @@ void check_budget() {
   if (w.weight_bound <= w.budget) return;
 
   const std::vector<const Node*> roots = holders_in(registry);
-  const Holder holder = largest_of(roots);
+  const Holder holder = largest_of(roots, registry);
   const std::int64_t unknown = unknown_in(registry);
   GraphBudgetError error(fmt::format(
       "GraphBudget: the recorded graph takes {} in {} nodes{}, more than the {} it may; {}; what is kept across steps "

@@ -17,13 +17,13 @@ class HolderList {
  public:
   HolderList(const References& refs, const StorageImpl& memory, const TensorImpl* subject, Holders& out)
       : refs_(refs), subject_(subject), out_(out) {
-    std::int64_t showing = 0;
-    for (const References::Thing& t : refs.things) {
-      if (t.kind != References::Kind::tensor || t.tensor().storage().get() != &memory) continue;
-      ++showing;
-      add_holders_of(t);
-    }
-    add(Kind::unknown, "tensors, or graphs, that nothing given leads to", std::int64_t(memory.use_count()) - showing);
+    const auto shows = [&memory](const References::Thing& t) {
+      return t.kind == References::Kind::tensor && t.tensor().storage().get() == &memory;
+    };
+    unknown_ = std::int64_t(memory.use_count()) - std::count_if(refs.things.begin(), refs.things.end(), shows);
+    for (const References::Thing& t : refs.things)
+      if (shows(t)) add_holders_of(t);
+    add(Kind::unknown, "tensors, or graphs, that nothing given leads to", unknown_);
     std::stable_sort(out_.list.begin(), out_.list.end(),
                      [](const Holder& a, const Holder& b) { return a.kind < b.kind; });
   }
@@ -35,9 +35,10 @@ class HolderList {
     for (const References::Claim& c : t.claims) add(kind_of(c.as), prefix + c.name, 1);
     for (const std::size_t l : t.in) add_link(refs_.links[l], prefix);
     if (is_subject)
-      add(Kind::handle, "variables, containers or captures of the program", t.unexplained);
+      add(Kind::handle, "variables, containers or captures of the program" + also_unknown(t, t.claims.empty()),
+          t.unexplained);
     else
-      add(Kind::view, what_it_is(t.tensor()) + rest_of_view(t), t.unexplained);
+      add(Kind::view, what_it_is(t.tensor()) + rest_of_view(t) + also_unknown(t, false), t.unexplained);
     if (refs_.is_held(t))
       out_.largest_shown =
           std::max(out_.largest_shown, t.tensor().numel() * std::int64_t(itemsize(t.tensor().dtype())));
@@ -68,6 +69,11 @@ class HolderList {
     }
   }
 
+  /// A view that nothing leads to holds its base besides the memory: no count tells that reference from a handle.
+  std::string also_unknown(const References::Thing& t, std::int64_t sure_handles) const {
+    const std::int64_t most = t.tensor().base() ? 0 : std::min(unknown_, t.unexplained - sure_handles);
+    return most > 0 ? fmt::format("; as many as {} may be views that are counted as unknown", most) : "";
+  }
   std::string owner_of_hooks(const References::Thing& hooks) const {
     return hooks.in.empty() ? "a node" : refs_.describe(refs_.things[refs_.links[hooks.in[0]].from]);
   }
@@ -119,6 +125,7 @@ class HolderList {
   const References& refs_;
   const TensorImpl* subject_;
   Holders& out_;
+  std::int64_t unknown_ = 0;                            // references to the memory
   std::unordered_map<std::string, std::size_t> place_;  // in the list, by kind and text
 };
 

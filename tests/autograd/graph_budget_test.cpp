@@ -195,3 +195,26 @@ TEST_CASE("100 stored outputs keep 100 graphs, detached ones none", "[S106]") {
   for (Tensor& t : kept) t = t.detach();
   CHECK(budget.live_nodes() == 0);
 }
+
+TEST_CASE("a part of the graph is never said to be larger than the whole") {
+  Tensor x = ones({10000}, {.requires_grad = true});
+  Tensor before = exp(exp(exp(x)));  // which the scope did not see
+  const GraphBudget budget(41000);
+  const auto e = budget_error_of([&] {
+    before = exp(before);
+    before = exp(before);
+  });
+  CHECK(contains(e.what(), "takes 81 kB in 2 nodes"));
+  CHECK(contains(e.what(), ", with 81 kB in 2 x exp; "));
+}
+
+TEST_CASE("a write through a view is one node with what it wraps") {
+  Tensor x = ones({100}, {.requires_grad = true});
+  Tensor y = x * 1;
+  const GraphBudget budget(10000);
+  const std::int64_t before = budget.live_bytes();
+  y.narrow(0, 0, 50).exp_();
+  const std::int64_t bytes = budget.live_bytes() - before;
+  CHECK(bytes > 400);
+  CHECK(bytes < 400 + 5 * 400);
+}

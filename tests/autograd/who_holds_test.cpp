@@ -106,6 +106,20 @@ TEST_CASE("what cannot be named is counted all the same", "[S158]") {
   CHECK(named_twice.references == known.references);
 }
 
+TEST_CASE("references of a view that nothing leads to are said to look like handles", "[S158]") {
+  Tensor x = ones({3});
+  const Tensor view = x.narrow(0, 0, 1);
+  const Holders hidden = who_holds(x);
+  check_sum(hidden);
+  CHECK(hidden.count(Kind::unknown) == 1);
+  CHECK(what(hidden, Kind::handle) ==
+        "variables, containers or captures of the program; as many as 1 may be views that are counted as unknown");
+  const Holders shown = who_holds(x, {view});
+  CHECK(shown.references == 2);
+  CHECK(what(shown, Kind::handle) == "variables, containers or captures of the program");
+  CHECK(shown.count(Kind::view) == 1);
+}
+
 TEST_CASE("memory that is gone is said to be in the allocator's cache", "[S158]") {
   Tensor x = ones({1000});
   const WatchedMemory memory(x);
