@@ -32,6 +32,8 @@ void install_sort();
 void install_triangles();
 void install_embedding();
 void install_loss_elementwise();
+void install_linalg_solve();
+void install_linalg_factor();
 }  // namespace cpu_kernels
 #if TAPER_CUDA
 namespace cuda_kernels {
@@ -69,6 +71,8 @@ void install_kernels() {
   cpu_kernels::install_triangles();
   cpu_kernels::install_embedding();
   cpu_kernels::install_loss_elementwise();
+  cpu_kernels::install_linalg_solve();
+  cpu_kernels::install_linalg_factor();
 #if TAPER_CUDA
   cuda_kernels::install_cuda();
 #endif

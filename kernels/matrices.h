@@ -1,5 +1,6 @@
 #pragma once
 // How the operands of a matrix product look to a library that wants rows or columns to be dense.
+#include <taper/layout_copies.h>
 #include <taper/operator.h>
 #include <taper/ops/copy.h>
 #include <taper/small_vector.h>
@@ -29,8 +30,9 @@ struct Operand {
   Matrix matrix;
   int batch_rank;
 
-  Operand(const Tensor& t, bool left) : tensor(t) {
+  Operand(const Tensor& t, bool left, const char* op = "matmul") : tensor(t) {
     if (describe(left)) return;
+    taper::detail::count_implicit_copy(op, t);
     tensor = ops::contiguous.below_autograd(t);
     [[maybe_unused]] const bool readable = describe(left);
     assert(readable);

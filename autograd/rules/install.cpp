@@ -26,6 +26,7 @@ void install_rules() {
   install_diagonal_rules();
   install_embedding_rules();
   install_scatter_reduce_rules();
+  install_linalg_rules();
 }
 
 }  // namespace taper

@@ -26,6 +26,7 @@ void install_sort_rules();
 void install_diagonal_rules();
 void install_embedding_rules();
 void install_scatter_reduce_rules();
+void install_linalg_rules();
 
 /// All of them.
 void install_rules();

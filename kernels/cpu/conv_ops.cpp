@@ -36,7 +36,8 @@ void conv2d(Tensor& out, const Tensor& input, const Tensor& weight, const std::o
             const Conv2dWindow& o) {
   if (out.numel() == 0) return;
   const MemoryFormat format = common_order(out, input);
-  const Tensor x = in_order(input, format), w = in_order(weight, MemoryFormat::contiguous);
+  const Tensor x = operand_in_order("conv2d", input, format);
+  const Tensor w = operand_in_order("conv2d", weight, MemoryFormat::contiguous);
   const Tensor b = bias ? in_order(*bias, MemoryFormat::contiguous) : Tensor();
   const Conv2dShape s = shape_of(x.sizes(), out.sizes(), w.sizes(), o, format);
   dispatch_floating(out.dtype(), "conv2d", [&]<class T>(Type<T>) {
@@ -47,7 +48,8 @@ void conv2d(Tensor& out, const Tensor& input, const Tensor& weight, const std::o
 void input_grad(Tensor& out, const Tensor& grad, const Tensor& weight, const IntPair&, const Conv2dWindow& o) {
   if (out.numel() == 0) return;
   const MemoryFormat format = common_order(out, grad);
-  const Tensor dy = in_order(grad, format), w = in_order(weight, MemoryFormat::contiguous);
+  const Tensor dy = operand_in_order("conv2d_input_grad", grad, format);
+  const Tensor w = operand_in_order("conv2d_input_grad", weight, MemoryFormat::contiguous);
   const Conv2dShape s = shape_of(out.sizes(), dy.sizes(), w.sizes(), o, format);
   dispatch_floating(out.dtype(), "conv2d", [&]<class T>(Type<T>) {
     conv2d_input_grad<T>(s, values_of<T>(dy), values_of<T>(w), place_of<T>(out));
@@ -57,7 +59,8 @@ void input_grad(Tensor& out, const Tensor& grad, const Tensor& weight, const Int
 void weight_grad(std::array<Tensor, 2>& out, const Tensor& grad, const Tensor& input, const IntPair&,
                  const bool& with_bias, const Conv2dWindow& o) {
   const MemoryFormat format = common_order(input, grad);
-  const Tensor x = in_order(input, format), dy = in_order(grad, format);
+  const Tensor x = operand_in_order("conv2d_weight_grad", input, format);
+  const Tensor dy = operand_in_order("conv2d_weight_grad", grad, format);
   const Conv2dShape s = shape_of(x.sizes(), dy.sizes(), out[0].sizes(), o, format);
   dispatch_floating(grad.dtype(), "conv2d", [&]<class T>(Type<T>) {
     T *dw = place_of<T>(out[0]), *db = with_bias ? place_of<T>(out[1]) : nullptr;

@@ -1,6 +1,7 @@
 #include <taper/operator.h>
 #include <taper/ops/image.h>
 
+#include "memory_order.h"
 #include "parallel.h"
 
 namespace taper::cpu_kernels {
@@ -13,7 +14,7 @@ void scale_range(const std::uint8_t* __restrict x, float* __restrict y, float fa
 }
 
 void normalize_images(Tensor& out, const Tensor& images, const ImageScale& scale) {
-  const Tensor dense = images.contiguous();
+  const Tensor dense = operand_in_order("normalize_images", images, MemoryFormat::contiguous);
   const auto* x = static_cast<const std::uint8_t*>(dense.data_ptr());
   auto* y = static_cast<float*>(out.impl()->data());
   const std::int64_t channels = std::int64_t(scale.mean.size());

@@ -93,10 +93,11 @@ void matmul(Tensor& out, const Tensor& a, const Tensor& b) {
 void linear(Tensor& out, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
   if (out.numel() == 0) return;
   dispatch_numbers(x.dtype(), "linear", [&]<class T>(Type<T>) {
-    const Operand w(weight, false);
-    Operand in(x, true);
+    const Operand w(weight, false, "linear");
+    Operand in(x, true, "linear");
     std::int64_t rows = x.dim() == 1 ? 1 : x.dim() == 2 ? x.size(0) : rows_as_one(in);
     if (rows == 0) {
+      taper::detail::count_implicit_copy("linear", x);
       in.tensor = ops::contiguous.below_autograd(x);
       in.describe(true);
       rows = rows_as_one(in);

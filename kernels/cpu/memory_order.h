@@ -1,4 +1,5 @@
 #pragma once
+#include <taper/layout_copies.h>
 #include <taper/operator.h>
 
 #include "copy.h"
@@ -20,6 +21,12 @@ inline Tensor in_order(const Tensor& t, MemoryFormat format) {
   Tensor copy = empty(TensorSpec{dense_geometry(t.sizes(), format), t.dtype(), t.device()});
   copy_elements(copy, t);
   return copy;
+}
+
+/// As in_order, for an operand: a copy is counted as the operator's.
+inline Tensor operand_in_order(const char* op, const Tensor& t, MemoryFormat format) {
+  if (!t.is_contiguous(format)) taper::detail::count_implicit_copy(op, t);
+  return in_order(t, format);
 }
 
 /// The order to work in: one that both tensors have already, else the one that `first` has or comes closest to.

@@ -55,7 +55,7 @@ void batch_norm(std::array<Tensor, 3>& out, const Tensor& input, const std::opti
       return;
     }
     const MemoryFormat format = common_order(out[0], input);
-    const Tensor x = in_order(input, format), w = dense(weight), b = dense(bias);
+    const Tensor x = operand_in_order("batch_norm", input, format), w = dense(weight), b = dense(bias);
     const BatchNormShape s = shape_of(x, format);
     if (o.training) {
       // Statistics that stay as they are do not count as written.
@@ -93,7 +93,8 @@ void backward(std::array<Tensor, 3>& out, const Tensor& grad, const Tensor& inpu
       return;
     }
     const MemoryFormat format = common_order(wanted[0] ? out[0] : input, input);
-    const Tensor x = in_order(input, format), dy = in_order(grad, format), w = dense(weight);
+    const Tensor x = operand_in_order("batch_norm_backward", input, format), w = dense(weight);
+    const Tensor dy = operand_in_order("batch_norm_backward", grad, format);
     const auto place = [&](std::size_t i) { return wanted[i] ? place_of<T>(out[i]) : nullptr; };
     batch_norm_backward<T>(shape_of(x, format), values_of<T>(dy), values_of<T>(x), values_of<T>(mean),
                            values_of<T>(invstd), values_or_null<T>(w), o.training, place(0), place(1), place(2));

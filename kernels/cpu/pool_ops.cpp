@@ -45,7 +45,7 @@ void dispatch(const Tensor& values, const Tensor& places, F&& f) {
 void max_pool2d(std::array<Tensor, 2>& out, const Tensor& input, const Pool2dWindow& o, const bool&) {
   if (out[0].numel() == 0) return;
   const MemoryFormat format = common_order(out[0], input);
-  const Tensor x = in_order(input, format);
+  const Tensor x = operand_in_order("max_pool2d", input, format);
   const Pool2dShape s = shape_of(x.sizes(), out[0].sizes(), o, format);
   dispatch(x, out[1], [&]<class T, class I>(Type<T>, Type<I>) {
     max_pool2d_forward<T, I>(s, values_of<T>(x), place_of<T>(out[0]), place_of<I>(out[1]));
@@ -55,7 +55,7 @@ void max_pool2d(std::array<Tensor, 2>& out, const Tensor& input, const Pool2dWin
 void max_backward(Tensor& out, const Tensor& grad, const Tensor& indices, const IntPair&, const Pool2dWindow& o) {
   if (out.numel() == 0) return;
   const MemoryFormat format = common_order(out, grad);
-  const Tensor dy = in_order(grad, format), places = in_order(indices, format);
+  const Tensor dy = operand_in_order("max_pool2d_backward", grad, format), places = in_order(indices, format);
   const Pool2dShape s = shape_of(out.sizes(), dy.sizes(), o, format);
   dispatch(dy, places, [&]<class T, class I>(Type<T>, Type<I>) {
     max_pool2d_backward<T, I>(s, values_of<T>(dy), values_of<I>(places), place_of<T>(out));
@@ -98,7 +98,7 @@ AvgPool2dDivisor divisor_of(const AvgPool2dDivision& d) { return {d.count_includ
 void avg_pool2d(Tensor& out, const Tensor& input, const Pool2dWindow& o, const AvgPool2dDivision& d) {
   if (out.numel() == 0) return;
   const MemoryFormat format = common_order(out, input);
-  const Tensor x = in_order(input, format);
+  const Tensor x = operand_in_order("avg_pool2d", input, format);
   const Pool2dShape s = shape_of(x.sizes(), out.sizes(), o, format);
   dispatch_floating(out.dtype(), "avg_pool2d", [&]<class T>(Type<T>) {
     avg_pool2d_forward<T>(s, divisor_of(d), values_of<T>(x), place_of<T>(out));
@@ -108,7 +108,7 @@ void avg_pool2d(Tensor& out, const Tensor& input, const Pool2dWindow& o, const A
 void avg_backward(Tensor& out, const Tensor& grad, const IntPair&, const Pool2dWindow& o, const AvgPool2dDivision& d) {
   if (out.numel() == 0) return;
   const MemoryFormat format = common_order(out, grad);
-  const Tensor dy = in_order(grad, format);
+  const Tensor dy = operand_in_order("avg_pool2d_backward", grad, format);
   const Pool2dShape s = shape_of(out.sizes(), dy.sizes(), o, format);
   dispatch_floating(out.dtype(), "avg_pool2d", [&]<class T>(Type<T>) {
     avg_pool2d_backward<T>(s, divisor_of(d), values_of<T>(dy), place_of<T>(out));

@@ -62,7 +62,7 @@ constinit StructuredOp<Tensor(Tensor, Conversion)> to{"to", "self, target", infe
 Tensor clone(const Tensor& self) { return ops::clone(self); }
 Tensor contiguous(const Tensor& self) {
   if (self.is_contiguous()) return self;
-  detail::count_layout_copy(self.nbytes());
+  detail::count_layout_copy("contiguous", self);
   return ops::contiguous(self);
 }
 

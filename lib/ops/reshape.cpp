@@ -1,5 +1,6 @@
 // view and reshape: the same elements in reading order, in another shape.
 #include <taper/layout_copies.h>
+#include <taper/new_tensor_hook.h>
 #include <taper/operator.h>
 #include <taper/ops/view.h>
 
@@ -91,6 +92,28 @@ Geometry infer_view(const Tensor& self, const IntSpan& sizes) {
   return {std::move(to), self.storage_offset()};
 }
 
+/// self's shape and place in elements of another size.
+Geometry in_elements_of(const Tensor& self, DType dtype) {
+  const auto from = std::int64_t(self.element_size()), to = std::int64_t(itemsize(dtype));
+  SizesAndStrides geometry = self.impl()->geometry();
+  if (from == to) return {std::move(geometry), self.storage_offset()};
+  check<ShapeError>(self.dim() > 0, "view: ", self, " has no dim to hold elements of ", dtype,
+                    ", which are of another size; use x.unsqueeze(0)");
+  const int last = self.dim() - 1;
+  check<ShapeError>(self.stride(-1) == 1 || self.numel() == 0, "view: elements of ", self, " with strides ",
+                    self.strides(), " do not lie one after the other in the last dim, so that they do not make ", dtype,
+                    "; use x.contiguous()");
+  // Counts of elements become counts of elements of the other size, if they divide.
+  const auto counted = [&](const char* what, std::int64_t n) {
+    check<ShapeError>(n * from % to == 0, "view: ", what, " of ", self, " is ", n, ", which is no whole number of ",
+                      dtype, ": ", n * from, " bytes");
+    return n * from / to;
+  };
+  for (int d = 0; d < last; ++d) geometry.set(d, self.size(d), counted("a stride", self.stride(d)));
+  geometry.set(last, counted("the last dim", self.size(-1)), 1);
+  return {std::move(geometry), counted("the start", self.storage_offset())};
+}
+
 TensorSpec infer_reshape_copy(const Tensor& self, const IntSpan& sizes) {
   return TensorSpec::contiguous(resolve_sizes("reshape", self, sizes).sizes(), self.dtype(), self.device());
 }
@@ -103,12 +126,40 @@ constinit StructuredOp<Tensor(Tensor, IntSpan)> reshape_copy{"reshape", "self, s
 }  // namespace ops
 
 Tensor view(const Tensor& self, IntSpan sizes) { return ops::view(self, sizes); }
+Tensor Tensor::view(DType dtype) const { return taper::view(*this, dtype); }
+Tensor view(const Tensor& self, DType dtype) {
+  if (dtype == self.dtype()) return ops::view(self, self.sizes());
+  check<DTypeError>(dtype != bool_, "view: ", self, " may hold bytes that are no bool; use x.ne(0)");
+  check<AutogradError>(!(GradMode::is_enabled() && detail::requires_grad_hook && detail::requires_grad_hook(self)),
+                       "view: bytes have no derivative, but ", self,
+                       " requires grad; use x.detach().view(taper::", dtype, ")");
+  const auto [geometry, offset] = in_elements_of(self, dtype);
+  auto same_bytes = make_intrusive<TensorImpl>(self.storage(), dtype, geometry, offset);
+  const auto address = reinterpret_cast<std::uintptr_t>(same_bytes->data());
+  check<ValueError>(address % itemsize(dtype) == 0, "view: the memory of ", self, " is not aligned for ", dtype,
+                    "; copy it first with x.clone()");
+  same_bytes->set_view_path(ViewPath::extend(self.impl()->view_path(), "view"));
+  Tensor result(std::move(same_bytes));
+  if (ExcludedKeys::watching()) [[unlikely]]
+    detail::new_tensor_hook(result, "view");
+  return result;
+}
+std::string explain_view(const Tensor& self, IntSpan sizes) {
+  std::string text;
+  try {
+    append_to(text, "view with strides ");
+    append_to(text, infer_view(self, sizes).shape.strides());
+  } catch (const ShapeError& e) {
+    text = e.what();
+  }
+  return text;
+}
 Tensor view_as(const Tensor& self, const Tensor& other) { return ops::view(self, other.sizes()); }
 
 Tensor reshape(const Tensor& self, IntSpan sizes) {
   SizesAndStrides to = resolve_sizes("reshape", self, sizes);
   if (!find_strides(self.impl()->geometry(), to)) return ops::view(self, to.sizes());
-  detail::count_layout_copy(self.nbytes());
+  detail::count_implicit_copy("reshape", self);
   return ops::reshape_copy(self, to.sizes());
 }
 Tensor reshape_as(const Tensor& self, const Tensor& other) { return reshape(self, other.sizes()); }

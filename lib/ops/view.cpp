@@ -147,6 +147,7 @@ Tensor movedim(const Tensor& self, IntSpan source, IntSpan destination) {
 Tensor Tensor::transpose(std::int64_t dim0, std::int64_t dim1) const { return ops::transpose(*this, dim0, dim1); }
 Tensor Tensor::permute(IntSpan dims) const { return ops::permute(*this, dims); }
 Tensor Tensor::t() const { return taper::t(*this); }
+Tensor Tensor::mT() const { return taper::mT(*this); }
 Tensor Tensor::unsqueeze(std::int64_t dim) const { return ops::unsqueeze(*this, dim); }
 Tensor Tensor::squeeze() const { return ops::squeeze(*this, std::nullopt); }
 Tensor Tensor::squeeze(std::int64_t dim) const { return ops::squeeze(*this, dim); }

@@ -1,5 +1,6 @@
 #include "samples.h"
 
+#include <taper/factory.h>
 #include <taper/ops/activation.h>
 #include <taper/ops/bitwise.h>
 #include <taper/ops/blend.h>
@@ -13,6 +14,7 @@
 #include <taper/ops/image.h>
 #include <taper/ops/index.h>
 #include <taper/ops/join.h>
+#include <taper/ops/linalg.h>
 #include <taper/ops/loss.h>
 #include <taper/ops/loss_elementwise.h>
 #include <taper/ops/math.h>
@@ -358,6 +360,42 @@ void add_products(Table& t) {
       .with({real({0, 4}), real({2, 4}), real({2})});
 }
 
+void add_linalg(Table& t) {
+  row<ops::inverse>(t)
+      .with({real({3, 3})})
+      .with({real({2, 1, 2, 2})})
+      .with({real({0, 2, 2})})
+      .with({real({0, 0})})
+      .regular();
+  row<ops::solve>(t)
+      .with({real({3, 3}), real({3, 2})})
+      .with({real({2, 2, 2}), real({2, 2, 3})})
+      .with({real({2, 2}), real({2, 0})})
+      .regular();
+  row<ops::solve_triangular>(t)
+      .with({real({3, 3}, 1, 2), real({3, 2})}, true, false)
+      .with({real({2, 2, 2}, 1, 2), real({2, 2, 3})}, false, false)
+      .with({real({3, 3}), real({3, 2})}, true, true)
+      .with({real({3, 3}), real({3, 2})}, false, true);
+  row<ops::cholesky>(t).with({real({3, 3}, -1, 1)}).with({real({2, 2, 2}, -1, 1)}).with({real({0, 0})}).regular(true);
+  row<ops::det>(t).with({real({3, 3})}).with({real({2, 1, 2, 2})}).with({real({1, 1})}).with({real({0, 0})}).regular();
+  row<ops::cofactor>(t).with({real({3, 3})}).with({real({2, 2, 2})}).with({real({0, 2, 2})}).regular();
+  row<ops::slogdet>(t).with({real({3, 3})}).with({real({2, 2, 2})}).with({real({0, 2, 2})}).regular();
+  row<ops::eigh>(t).with({real({3, 3}, -1, 1)}).with({real({2, 2, 2}, -1, 1)}).with({real({0, 0})}).regular(true);
+  row<ops::qr>(t)
+      .with({real({4, 3})}, false)
+      .with({real({2, 3, 4})}, false)
+      .with({real({3, 3})}, true)
+      .with({real({0, 3, 2})}, false)
+      .regular();
+  row<ops::svd>(t)
+      .with({real({4, 3})}, false)
+      .with({real({2, 2, 3})}, false)
+      .with({real({3, 3})}, true)
+      .with({real({0, 3, 2})}, false)
+      .regular();
+}
+
 void add_losses(Table& t) {
   using taper::Reduction;
   const ops::ClassLoss mean{.classes = 3}, sum{.classes = 3, .reduction = Reduction::sum};
@@ -637,6 +675,14 @@ void add_steps_of_optimizers(Table& t) {
 
 }  // namespace
 
+TensorList with_regular_first(TensorList in, bool symmetric) {
+  Tensor& x = in[0];
+  const TensorOptions like{.dtype = x.dtype(), .device = x.device()};
+  const Tensor diagonal = eye(x.size(-2), x.size(-1), like) * arange(5, 5 + x.size(-1), 1, like);
+  x = symmetric ? x + mT(x) + diagonal : x + diagonal;
+  return in;
+}
+
 const std::vector<OpSamples>& all() {
   static const Table table = [] {
     Table t;
@@ -646,6 +692,7 @@ const std::vector<OpSamples>& all() {
     add_copies(t);
     add_reductions(t);
     add_products(t);
+    add_linalg(t);
     add_losses(t);
     add_images(t);
     add_indexing(t);

@@ -187,6 +187,9 @@ struct Binding<taper::ViewOp<A...>> : Bound<void, Tensor, A...> {};
 template <class... A>
 struct Binding<taper::MultiViewOp<A...>> : Bound<void, Tensor, A...> {};
 
+/// With x + D, or x + x^T + D, for the first, x; D has 5, 6, 7, ... on its diagonal.
+TensorList with_regular_first(TensorList in, bool symmetric);
+
 /// "exp" for taper::ops::exp.
 template <auto& Op>
 std::string name_of() {
@@ -207,6 +210,18 @@ class Row {
   template <class... Plain>
   Row& with(std::vector<Operand> operands, Plain... plain) {
     entry().samples.push_back(Of::make(Op, std::move(operands), Others(std::move(plain)...)));
+    return *this;
+  }
+  /// The samples so far get matrices with inverses and different singular values, made of their first operand, also
+  /// where that repeats one row; `symmetric`: and symmetric.
+  Row& regular(bool symmetric = false) {
+    for (Sample& s : entry().samples) {
+      s.call = [call = s.call, symmetric](const TensorList& in) { return call(with_regular_first(in, symmetric)); };
+      if (s.out)
+        s.out = [out = s.out, symmetric](Tensor& y, const TensorList& in) {
+          out(y, with_regular_first(in, symmetric));
+        };
+    }
     return *this;
   }
   Row& results(std::size_t n) { return entry().results = n, *this; }

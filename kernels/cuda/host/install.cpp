@@ -5,6 +5,7 @@ namespace taper::cuda_kernels {
 void install_cuda() {
   install_copy();
   install_index();
+  install_linalg();
   install_matmul();
   install_pointwise();
   install_random();

@@ -8,6 +8,7 @@ void install_cuda();
 // One per file of kernels/cuda/host that serves operators.
 void install_copy();
 void install_index();
+void install_linalg();
 void install_matmul();
 void install_pointwise();
 void install_random();

@@ -211,12 +211,14 @@ class Tensor {
 
   // Views: <taper/ops/view.h>
   Tensor view(IntSpan sizes) const;
+  Tensor view(DType dtype) const;
   Tensor view_as(const Tensor& other) const;
   Tensor reshape(IntSpan sizes) const;
   Tensor flatten(std::int64_t start_dim = 0, std::int64_t end_dim = -1) const;
   Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
   Tensor permute(IntSpan dims) const;
   Tensor t() const;
+  Tensor mT() const;
   Tensor unsqueeze(std::int64_t dim) const;
   Tensor squeeze() const;
   Tensor squeeze(std::int64_t dim) const;
@@ -260,6 +262,12 @@ class Tensor {
   Tensor diag_embed(std::int64_t offset = 0, std::int64_t dim1 = -2, std::int64_t dim2 = -1) const;
   Tensor diagflat(std::int64_t offset = 0) const;
   Tensor trace() const;
+
+  // Linear algebra: <taper/ops/linalg.h>
+  Tensor inverse() const;
+  Tensor det() const;
+  Tensor logdet() const;
+  Tensor matrix_power(std::int64_t n) const;
 
   // Indexing: <taper/ops/index.h>
   Tensor index(std::initializer_list<TensorIndex> indices) const;

@@ -51,6 +51,7 @@
 #include <taper/ops/image.h>
 #include <taper/ops/index.h>
 #include <taper/ops/join.h>
+#include <taper/ops/linalg.h>
 #include <taper/ops/loss.h>
 #include <taper/ops/loss_ctc.h>
 #include <taper/ops/loss_elementwise.h>

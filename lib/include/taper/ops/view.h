@@ -16,6 +16,15 @@ namespace taper {
 /// dims that cannot merge), if the number of elements differs, or if -1 cannot be worked out.
 Tensor view(const Tensor& self, IntSpan sizes);
 Tensor view_as(const Tensor& self, const Tensor& other);
+/// The same bytes as elements of another dtype; a view without history, as detach().
+///
+/// With narrower elements the last dim grows, with wider ones it shrinks: it must then lie densely, and what it and the
+/// start and strides of the view count in must divide. Throws ShapeError where it does not, DTypeError for bool, whose
+/// elements are no other bytes than 0 and 1, AutogradError if self requires grad.
+Tensor view(const Tensor& self, DType dtype);
+/// Why view(sizes) is refused, with the dims that cannot merge and how far their elements are apart; or the strides
+/// that it gives. For people: copies are made where this says so.
+std::string explain_view(const Tensor& self, IntSpan sizes);
 /// As view, but where no strides can describe the result it is a contiguous copy.
 Tensor reshape(const Tensor& self, IntSpan sizes);
 Tensor reshape_as(const Tensor& self, const Tensor& other);

@@ -1,0 +1,184 @@
+#include <taper/factory.h>
+#include <taper/operator.h>
+#include <taper/ops/linalg.h>
+#include <taper/ops/matmul.h>
+#include <taper/ops/pointwise.h>
+#include <taper/ops/view.h>
+#include <taper/promotion.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "op_names.h"
+
+namespace taper {
+namespace {
+
+void check_matrix(const char* op, const char* name, const Tensor& A) {
+  check<ShapeError>(A.dim() >= 2, op, ": ", name, " must be a matrix or a batch of them, got ", A);
+  check<DTypeError>(A.dtype() == float32 || A.dtype() == float64, op, ": is defined for float32 and float64, but ",
+                    name, " is ", A.dtype(), "; convert with x.to(taper::float32) first");
+}
+void check_square(const char* op, const Tensor& A) {
+  check_matrix(op, "A", A);
+  check<ShapeError>(A.size(-1) == A.size(-2), op, ": A must be square, got ", A);
+}
+IntSpan batch_of(const Tensor& A) { return {A.sizes().data(), std::size_t(A.dim() - 2)}; }
+
+/// A's batch, and then these sizes.
+TensorSpec shaped(const Tensor& A, std::initializer_list<std::int64_t> sizes) {
+  IntVec all(batch_of(A).begin(), batch_of(A).end());
+  for (const std::int64_t s : sizes) all.push_back(s);
+  return TensorSpec::contiguous(all, A.dtype(), A.device());
+}
+
+template <OpName op>
+TensorSpec infer_square(const Tensor& A) {
+  check_square(op.text, A);
+  return TensorSpec::contiguous(A.sizes(), A.dtype(), A.device());
+}
+TensorSpec infer_det(const Tensor& A) {
+  check_square("det", A);
+  return shaped(A, {});
+}
+std::array<TensorSpec, 2> infer_slogdet(const Tensor& A) {
+  check_square("slogdet", A);
+  return {shaped(A, {}), shaped(A, {})};
+}
+std::array<TensorSpec, 2> infer_eigh(const Tensor& A) {
+  check_square("eigh", A);
+  return {shaped(A, {A.size(-1)}), shaped(A, {A.size(-1), A.size(-1)})};
+}
+
+void check_right_side(const char* op, const Tensor& A, const Tensor& B) {
+  check_square(op, A);
+  check_matrix(op, "B", B);
+  check<DTypeError>(A.dtype() == B.dtype(), op, ": A is ", A.dtype(), " but B is ", B.dtype(),
+                    "; convert one of them with to()");
+  check<ShapeError>(A.size(-1) == B.size(-2), op, ": A ", A.sizes(), " has ", A.size(-1), " columns but B ", B.sizes(),
+                    " has ", B.size(-2), " rows");
+  check<ShapeError>(batch_of(A) == batch_of(B), op, ": the batches of A ", A.sizes(), " and B ", B.sizes(), " differ");
+}
+TensorSpec infer_solve(const Tensor& A, const Tensor& B) {
+  check_right_side("solve", A, B);
+  return TensorSpec::contiguous(B.sizes(), B.dtype(), B.device());
+}
+TensorSpec infer_solve_triangular(const Tensor& A, const Tensor& B, const bool&, const bool&) {
+  check_right_side("solve_triangular", A, B);
+  return TensorSpec::contiguous(B.sizes(), B.dtype(), B.device());
+}
+std::array<TensorSpec, 2> infer_qr(const Tensor& A, const bool& complete) {
+  check_matrix("qr", "A", A);
+  const std::int64_t m = A.size(-2), n = A.size(-1), k = complete ? m : std::min(m, n);
+  return {shaped(A, {m, k}), shaped(A, {k, n})};
+}
+std::array<TensorSpec, 3> infer_svd(const Tensor& A, const bool& full_matrices) {
+  check_matrix("svd", "A", A);
+  const std::int64_t m = A.size(-2), n = A.size(-1), k = std::min(m, n);
+  return {shaped(A, {m, full_matrices ? m : k}), shaped(A, {k}), shaped(A, {full_matrices ? n : k, n})};
+}
+
+/// Both with the batches of both.
+std::pair<Tensor, Tensor> with_common_batch(const char* op, const Tensor& A, const Tensor& B) {
+  if (batch_of(A) == batch_of(B)) return {A, B};
+  const IntVec batch = broadcast_sizes(op, batch_of(A), batch_of(B));
+  const auto expanded = [&](const Tensor& t) {
+    IntVec sizes = batch;
+    sizes.push_back(t.size(-2)), sizes.push_back(t.size(-1));
+    return t.expand(sizes);
+  };
+  return {expanded(A), expanded(B)};
+}
+
+/// A, or what has the triangle to be read below its diagonal.
+Tensor with_lower(const char* op, const Tensor& A, const std::string& uplo) {
+  check<ValueError>(uplo == "L" || uplo == "U", op, ": UPLO is \"", uplo, "\", expected \"L\" or \"U\"");
+  check_square(op, A);
+  return uplo == "L" ? A : mT(A);
+}
+
+}  // namespace
+
+namespace ops {
+constinit StructuredOp<Tensor(Tensor)> inverse{"inverse", "A", infer_square<"inverse">};
+constinit StructuredOp<Tensor(Tensor)> cholesky{"cholesky", "A", infer_square<"cholesky">};
+constinit StructuredOp<Tensor(Tensor)> det{"det", "A", infer_det};
+constinit StructuredOp<Tensor(Tensor)> cofactor{"cofactor", "A", infer_square<"cofactor">};
+constinit StructuredOp<std::array<Tensor, 2>(Tensor)> slogdet{"slogdet", "A", infer_slogdet};
+constinit StructuredOp<std::array<Tensor, 2>(Tensor)> eigh{"eigh", "A", infer_eigh};
+constinit StructuredOp<Tensor(Tensor, Tensor)> solve{"solve", "A, B", infer_solve};
+constinit StructuredOp<Tensor(Tensor, Tensor, bool, bool)> solve_triangular{
+    "solve_triangular", "A, B, upper, unitriangular", infer_solve_triangular};
+constinit StructuredOp<std::array<Tensor, 2>(Tensor, bool)> qr{"qr", "A, complete", infer_qr};
+constinit StructuredOp<std::array<Tensor, 3>(Tensor, bool)> svd{"svd", "A, full_matrices", infer_svd};
+}  // namespace ops
+
+namespace linalg {
+
+Tensor inv(const Tensor& A) { return ops::inverse(A); }
+Tensor solve(const Tensor& A, const Tensor& B) {
+  check_square("solve", A);
+  check<ShapeError>(B.dim() >= 1, "solve: B must have at least one dimension, got ", B);
+  const bool vectors = B.dim() == 1 || B.sizes() == IntSpan(A.sizes().data(), std::size_t(A.dim() - 1));
+  const auto [a, b] = with_common_batch("solve", A, vectors ? B.unsqueeze(-1) : B);
+  const Tensor x = ops::solve(a, b);
+  return vectors ? x.squeeze(-1) : x;
+}
+Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left, bool unitriangular) {
+  check_square("solve_triangular", A);
+  check_matrix("solve_triangular", "B", B);
+  const auto [a, b] = with_common_batch("solve_triangular", A, B);
+  if (left) return ops::solve_triangular(a, b, upper, unitriangular);
+  return mT(ops::solve_triangular(mT(a), mT(b), !upper, unitriangular));
+}
+Tensor cholesky(const Tensor& A, bool upper) {
+  if (!upper) return ops::cholesky(A);
+  check_square("cholesky", A);
+  return mT(ops::cholesky(mT(A)));
+}
+Tensor det(const Tensor& A) { return ops::det(A); }
+std::tuple<Tensor, Tensor> slogdet(const Tensor& A) {
+  auto [sign, logabsdet] = ops::slogdet(A);
+  return {std::move(sign), std::move(logabsdet)};
+}
+std::tuple<Tensor, Tensor> qr(const Tensor& A, const std::string& mode) {
+  check<ValueError>(mode == "reduced" || mode == "complete" || mode == "r", "qr: mode is \"", mode,
+                    R"(", expected "reduced", "complete" or "r")");
+  auto [q, r] = ops::qr(A, mode == "complete");
+  return {mode == "r" ? Tensor() : std::move(q), std::move(r)};
+}
+std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& A, bool full_matrices) {
+  auto [u, s, vh] = ops::svd(A, full_matrices);
+  return {std::move(u), std::move(s), std::move(vh)};
+}
+Tensor svdvals(const Tensor& A) { return ops::svd(A, false)[1]; }
+std::tuple<Tensor, Tensor> eigh(const Tensor& A, const std::string& UPLO) {
+  auto [values, vectors] = ops::eigh(with_lower("eigh", A, UPLO));
+  return {std::move(values), std::move(vectors)};
+}
+Tensor eigvalsh(const Tensor& A, const std::string& UPLO) { return ops::eigh(with_lower("eigvalsh", A, UPLO))[0]; }
+
+Tensor matrix_power(const Tensor& A, std::int64_t n) {
+  check_square("matrix_power", A);
+  if (n == 0) return eye(A.size(-1), {}, {.dtype = A.dtype(), .device = A.device()}).expand(A.sizes()).clone();
+  Tensor square = n < 0 ? inv(A) : A, power;
+  for (std::uint64_t left = n < 0 ? -std::uint64_t(n) : std::uint64_t(n);;) {
+    if (left & 1) power = power.defined() ? matmul(power, square) : square;
+    if (!(left >>= 1)) return power;
+    square = matmul(square, square);
+  }
+}
+
+}  // namespace linalg
+
+Tensor logdet(const Tensor& self) {
+  const auto [sign, logabsdet] = linalg::slogdet(self);
+  return where(sign.lt(0), std::numeric_limits<double>::quiet_NaN(), logabsdet);
+}
+
+Tensor Tensor::inverse() const { return linalg::inv(*this); }
+Tensor Tensor::det() const { return linalg::det(*this); }
+Tensor Tensor::logdet() const { return taper::logdet(*this); }
+Tensor Tensor::matrix_power(std::int64_t n) const { return linalg::matrix_power(*this, n); }
+
+}  // namespace taper
