@@ -34,9 +34,9 @@ struct Count {
          "  --family NAME    this family only\n"
          "  --id TEXT        cases whose id contains TEXT\n"
          "  --op NAME        cases of this operation, module, optimizer or scheduler\n"
-         "  --device NAME    where the tensors are: cpu or cuda; a case that meets an operator without a kernel there "
-         "is\n"
-         "                   skipped\n"
+         "  --device NAME    where the tensors are. cuda: a case that meets an operator without a kernel there is "
+         "skipped.\n"
+         "                   meta: operations only, comparing shapes and dtypes\n"
          "  --list-skipped   a line for each case, or part of one, that was not replayed, with the reason\n"
          "  --summary        numbers per family, and the reasons of skips by their numbers\n";
   std::exit(status);
@@ -116,6 +116,8 @@ class Replay {
 
  private:
   bool wanted(const oracle::Json& record) const {
+    const bool is_operation = record.contains("op") && record.contains("out") && !record.contains("throws");
+    if (options_.device.is_meta() && !is_operation) return false;
     if (!options_.id.empty() && record.at("id").get<std::string>().find(options_.id) == std::string::npos) return false;
     if (options_.op.empty()) return true;
     for (const char* key : {"op", "module", "optimizer", "function", "scheduler", "init", "model"})
