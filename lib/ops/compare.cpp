@@ -30,6 +30,9 @@ bool all_true(const Tensor& mask) {
 void check_comparable(const char* op, const Tensor& self, const Tensor& other) {
   check<DTypeError>(self.dtype() == other.dtype(), op, ": self is ", self, " but other is ", other,
                     "; convert one of them with to()");
+}
+/// For an answer that is one bool.
+void check_has_values(const char* op, const Tensor& self) {
   check<DeviceError>(!self.device().is_meta(), op, ": self is ", self, ", which has no values to compare");
 }
 
@@ -144,6 +147,7 @@ Tensor close_elements(const Tensor& self, const Tensor& other, double rtol, doub
 
 bool equal(const Tensor& self, const Tensor& other) {
   check_comparable("equal", self, other);
+  check_has_values("equal", self);
   return self.sizes() == other.sizes() && all_true(eq(self, other));
 }
 Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
@@ -152,6 +156,7 @@ Tensor isclose(const Tensor& self, const Tensor& other, double rtol, double atol
 }
 bool allclose(const Tensor& self, const Tensor& other, double rtol, double atol, bool equal_nan) {
   check_tolerances("allclose", self, other, rtol, atol);
+  check_has_values("allclose", self);
   return all_true(close_elements(self, other, rtol, atol, equal_nan));
 }
 Tensor Tensor::isclose(const Tensor& other, double rtol, double atol, bool equal_nan) const {

@@ -30,7 +30,10 @@ Bags bags_of(const Tensor& indices, const Tensor& offsets, bool include_last_off
   check<ValueError>(offsets.defined() && offsets.dim() == 1,
                     "embedding_bag: indices in one dim need offsets in one dim, where each bag begins");
   check_position_dtype("embedding_bag", offsets);
+  check<ValueError>(!include_last_offset || offsets.size(0) > 0, "embedding_bag: include_last_offset needs an offset");
   const Tensor begins = offsets.to(int64);
+  const std::int64_t count = offsets.size(0) - (include_last_offset ? 1 : 0);
+  if (offsets.device().is_meta()) return {indices, zeros(indices.sizes(), int64, offsets.device()), count};
   const std::vector<std::int64_t> at = begins.to_vector<std::int64_t>();
   const std::int64_t n = indices.size(0);
   check<ValueError>(at.empty() || at[0] == 0, "embedding_bag: offsets[0] must be 0, the start of the first bag, got ",
@@ -38,8 +41,7 @@ Bags bags_of(const Tensor& indices, const Tensor& offsets, bool include_last_off
   for (std::size_t i = 0; i < at.size(); ++i)
     check<ValueError>(at[i] <= n && (i == 0 || at[i] >= at[i - 1]), "embedding_bag: offsets must ascend up to ", n,
                       ", the number of indices, but offsets[", i, "] is ", at[i]);
-  check<ValueError>(!include_last_offset || !at.empty(), "embedding_bag: include_last_offset needs an offset");
-  Bags bags{indices, {}, std::int64_t(at.size()) - (include_last_offset ? 1 : 0)};
+  Bags bags{indices, {}, count};
   if (include_last_offset) bags.entries = indices.narrow(0, 0, at.back());
   if (bags.count == 0) bags.entries = indices.narrow(0, 0, 0);
   // The last offset that is not behind the entry.
@@ -64,10 +66,12 @@ Tensor embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& 
     const std::int64_t rows = weight.size(0), padding = *options.padding_idx;
     check<ValueError>(padding >= -rows && padding < rows, "embedding_bag: padding_idx is ", padding, " but weight has ",
                       rows, " rows");
-    const Tensor counted = nonzero(bags.entries.ne(padding < 0 ? padding + rows : padding)).select(1, 0);
-    bags.entries = index_select(bags.entries, 0, counted);
-    bags.bag = index_select(bags.bag, 0, counted);
-    if (weighted) factors = index_select(factors, 0, counted);
+    if (!weight.device().is_meta()) {  // how many are left does not change the result's shape
+      const Tensor counted = nonzero(bags.entries.ne(padding < 0 ? padding + rows : padding)).select(1, 0);
+      bags.entries = index_select(bags.entries, 0, counted);
+      bags.bag = index_select(bags.bag, 0, counted);
+      if (weighted) factors = index_select(factors, 0, counted);
+    }
   }
 
   Tensor rows = embedding(weight, bags.entries, {}, options.scale_grad_by_freq);
@@ -77,8 +81,9 @@ Tensor embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& 
     return scatter_reduce(none, 0, bags.bag.unsqueeze(1).expand(rows.sizes()), rows, "amax", false);
   const Tensor sums = index_add(none, 0, bags.bag, rows);
   if (options.mode == BagMode::sum) return sums;
-  const Tensor counts = bincount(bags.bag, {}, bags.count).clamp_min(1).to(weight.dtype());
-  return sums.div(counts.unsqueeze(1));
+  const Tensor one_each = ones(bags.bag.sizes(), int64, weight.device());
+  const Tensor counts = index_add(zeros({bags.count}, int64, weight.device()), 0, bags.bag, one_each);
+  return sums.div(counts.clamp_min(1).to(weight.dtype()).unsqueeze(1));
 }
 
 }  // namespace taper

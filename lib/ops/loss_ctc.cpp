@@ -22,6 +22,7 @@ std::vector<std::int64_t> lengths_of(const char* name, const Tensor& lengths, st
                     " must be int64 or int32, got ", lengths);
   check<ShapeError>(lengths.numel() == n && lengths.dim() <= 1, "ctc_loss: ", name, " must be [", n, "], got ",
                     lengths.sizes());
+  if (lengths.device().is_meta()) return std::vector<std::int64_t>(std::size_t(n), 0);
   const std::vector<std::int64_t> values = lengths.to(int64).to_vector<std::int64_t>();
   for (const std::int64_t v : values)
     check<ValueError>(v >= 0 && v <= most, "ctc_loss: ", name, " has ", v, ", expected 0 to ", most);
@@ -46,7 +47,8 @@ struct States {
     const std::int64_t there = targets.dim() == 1 ? total : longest;
     check<ShapeError>(targets.size(-1) >= there, "ctc_loss: targets ", targets.sizes(), " are shorter than the ", there,
                       " entries of target_lengths");
-    const std::vector<std::int64_t> listed = targets.to(int64).to_vector<std::int64_t>();
+    const std::vector<std::int64_t> listed =
+        targets.device().is_meta() ? std::vector<std::int64_t>() : targets.to(int64).to_vector<std::int64_t>();
     count = 2 * longest + 1;
     std::vector<std::int64_t> all(std::size_t(n * count), blank);
     std::vector<std::int64_t> can_skip(std::size_t(n * count), 0);

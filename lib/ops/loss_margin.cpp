@@ -88,7 +88,9 @@ Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, Reducti
                     " must have the same shape");
   check<DTypeError>(target.dtype() == int64, op, ": target must be class indices (int64), got ", target);
   const std::int64_t n = x.size(0), classes = x.size(1);
-  const std::vector<std::int64_t> listed = target.to_vector<std::int64_t>();
+  const bool has_values = !target.device().is_meta();
+  const std::vector<std::int64_t> listed =
+      has_values ? target.to_vector<std::int64_t>() : std::vector<std::int64_t>(std::size_t(n * classes), -1);
   std::vector<double> times(listed.size(), 0);  // how often each class is a target
   for (std::int64_t i = 0; i < n; ++i)
     for (std::int64_t j = 0; j < classes; ++j) {

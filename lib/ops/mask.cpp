@@ -2,6 +2,7 @@
 #include <taper/factory.h>
 #include <taper/operator.h>
 #include <taper/ops/index.h>
+#include <taper/ops/pointwise.h>
 #include <taper/ops/reduce.h>
 #include <taper/ops/view.h>
 #include <taper/promotion.h>
@@ -84,16 +85,16 @@ MaskedValues masked_values(const char* op, const Tensor& self, const Tensor& mas
 
 Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& source) {
   check_mask("masked_scatter", mask);
-  check_has_values("masked_scatter", self);
   const IntVec sizes = broadcast_sizes("masked_scatter", self.sizes(), mask.sizes());
   if (sizes.empty()) return masked_scatter(self.unsqueeze(0), mask.unsqueeze(0), source).squeeze(0);
   const Tensor wide = self.expand(sizes);
+  if (self.device().is_meta()) return where(mask, source.sum(), wide);  // the shape, and a result of both
   const MaskedValues m = masked_values("masked_scatter", wide, mask.expand(sizes), source);
   return ops::index_put(wide, m.at.indices, m.values, m.at.dims, false);
 }
 Tensor& masked_scatter_(Tensor& self, const Tensor& mask, const Tensor& source) {
   check_mask("masked_scatter_", mask);
-  check_has_values("masked_scatter_", self);
+  if (self.device().is_meta()) return self.copy_(masked_scatter(self, mask.expand(self.sizes()), source));
   if (self.dim() == 0) {
     Tensor vector = self.unsqueeze(0);
     masked_scatter_(vector, mask, source);

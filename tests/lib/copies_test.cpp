@@ -48,7 +48,7 @@ TEST_CASE("copies are counted by operator, the most bytes first", "[S81]") {
   CHECK(copy_stats().empty());
 }
 
-TEST_CASE("a kernel's own copies count as its operator's", "[S81][cpu]") {
+TEST_CASE("a kernel's own copies count as its operator's", "[S81]") {
   reset_copy_stats();
   const Tensor image = counted({1, 2, 4, 8}).slice(3, 0, 8, 2), filter = ones({1, 2, 3, 3});
   static_cast<void>(conv2d(image, filter));
@@ -85,7 +85,7 @@ TEST_CASE("explain_view names the dims that cannot merge, or the strides", "[S55
         "reshape(), which copies");
 }
 
-TEST_CASE("explain answers what an operation cost: seven questions", "[S90][S91][cpu]") {
+TEST_CASE("explain answers what an operation cost: seven questions", "[S90][S91]") {
   Tensor x = counted({2, 3});
   const Tensor leaf = counted({2, 3}).requires_grad_();
   const auto row = [](const Tensor& result, const Tensor& source) { return explain(result, source); };

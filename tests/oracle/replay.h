@@ -27,6 +27,9 @@ void replay_optimizer(const Context& c);
 void replay_schedule(const Context& c);
 void replay_init(const Context& c);
 
+/// Whether the operation of this case has a result whose shape depends on values, or that is a value of the host.
+bool needs_values(const std::string& id);
+
 /// Chooses the driver by what the line holds.
 void replay(const Context& c);
 
