@@ -24,6 +24,7 @@ struct OnCpu {
   using Loop = RowLoop;
   template <class F, class R, class... A>
   static constexpr Loop loop = row_loop<F, R, A...>;
+  static DType wide(DType d) { return d; }
   static void elementwise(const Tensor& out, DType result, std::initializer_list<Operand> operands, Loop loop,
                           const void* functor, int cost) {
     cpu_kernels::elementwise(out, result, operands, loop, functor, cost);

@@ -36,7 +36,7 @@ KeyOf<T> key_of(T x) {
     std::memcpy(&bits, &plain, sizeof bits);
     return bits & kSign ? ~bits : bits | kSign;
   } else if constexpr (std::is_signed_v<T>) {
-    return K(std::make_unsigned_t<T>(x)) ^ kSign;
+    return K(std::make_signed_t<K>(x)) ^ kSign;  // extended by its sign
   } else {
     return K(x);
   }

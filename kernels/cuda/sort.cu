@@ -22,7 +22,7 @@ __device__ __forceinline__ Key key_of(T x) {
     memcpy(&bits, &plain, sizeof bits);
     return bits & kSign ? ~bits : bits | kSign;
   } else if constexpr (std::is_signed_v<T>) {
-    return Key(std::conditional_t<sizeof(Key) == 8, std::int64_t, std::int32_t>(x)) ^ kSign;
+    return Key(std::make_signed_t<Key>(x)) ^ kSign;  // extended by its sign
   } else {
     return Key(x);
   }

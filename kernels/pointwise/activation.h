@@ -21,7 +21,7 @@ struct Activation {
   template <class F>
   static void value_of_numbers(Tensor& out, const Tensor& x, const fn::ActivationShape& shape) {
     const F f{shape};
-    const DType d = x.dtype();
+    const DType d = On::wide(x.dtype());
     On::elementwise(out, d, {{&x, d}}, number_loop<On, F, 1>(d, "activation"), &f, kCheap);
   }
   template <class F, int cost, class Shape>

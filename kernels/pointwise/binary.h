@@ -17,12 +17,12 @@ struct Binary {
 
   template <class F>
   static void any_pair(Tensor& out, const Tensor& a, const Tensor& b) {
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     On::elementwise(out, d, {{&a, d}, {&b, d}}, any_loop<On, F, 2>(d), nullptr, kCheap);
   }
   template <class F>
   static void any_with_number(Tensor& out, const Tensor& a, const Scalar& b) {
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     On::elementwise(out, d, {{&a, d}, Number(b, d).operand()}, any_loop<On, F, 2>(d), nullptr, kCheap);
   }
 
@@ -38,22 +38,22 @@ struct Binary {
   }
   static void add(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
     if (is_one(alpha)) return any_pair<fn::Add>(out, a, b);
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     add_scaled(out, d, {&a, d}, {&b, d}, alpha, false);
   }
   static void sub(Tensor& out, const Tensor& a, const Tensor& b, const Scalar& alpha) {
     if (is_one(alpha)) return any_pair<fn::Sub>(out, a, b);
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     add_scaled(out, d, {&a, d}, {&b, d}, alpha, true);
   }
   static void add_scalar(Tensor& out, const Tensor& a, const Scalar& b, const Scalar& alpha) {
     if (is_one(alpha)) return any_with_number<fn::Add>(out, a, b);
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     add_scaled(out, d, {&a, d}, Number(b, d).operand(), alpha, false);
   }
   static void sub_scalar(Tensor& out, const Tensor& a, const Scalar& b, const Scalar& alpha) {
     if (is_one(alpha)) return any_with_number<fn::Sub>(out, a, b);
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     add_scaled(out, d, {&a, d}, Number(b, d).operand(), alpha, true);
   }
 
@@ -67,7 +67,7 @@ struct Binary {
   }
 
   static void pow(Tensor& out, const Tensor& a, const Tensor& b) {
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     On::elementwise(out, d, {{&a, d}, {&b, d}}, any_loop<On, fn::Pow, 2>(d), nullptr, kLibraryFunction);
   }
   /// Common powers are products and roots.
@@ -81,7 +81,7 @@ struct Binary {
     return nullptr;
   }
   static void pow_scalar(Tensor& out, const Tensor& a, const Scalar& b) {
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     if (is_floating(d)) {
       if (const typename On::Loop special = special_power(d, b.to<double>()))
         return On::elementwise(out, d, {{&a, d}}, special, nullptr, kCheap);

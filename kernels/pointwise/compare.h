@@ -17,14 +17,14 @@ struct Compare {
   /// swapped: a > b is b < a, so four loops serve six operators.
   template <class F, bool swapped = false>
   static void pair(Tensor& out, const Tensor& a, const Tensor& b) {
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     const Operand left{&a, d}, right{&b, d};
     On::elementwise(out, bool_, {swapped ? right : left, swapped ? left : right}, mask_loop<On, F, 2>(d), nullptr,
                     kCheap);
   }
   template <class F, bool swapped = false>
   static void with_number(Tensor& out, const Tensor& a, const Scalar& b) {
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     const Number number(b, d);
     const Operand left{&a, d}, right = number.operand();
     On::elementwise(out, bool_, {swapped ? right : left, swapped ? left : right}, mask_loop<On, F, 2>(d), nullptr,
@@ -32,12 +32,12 @@ struct Compare {
   }
 
   static void where(Tensor& out, const Tensor& condition, const Tensor& a, const Tensor& b) {
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     On::elementwise(out, d, {{&condition, bool_}, {&a, d}, {&b, d}}, choice_loop<On, fn::Where>(d), nullptr, kCheap);
   }
 
   static void masked_fill(Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value) {
-    const DType d = self.dtype();
+    const DType d = On::wide(self.dtype());
     const auto fill = [&](const Operand& with) {
       On::elementwise(out, d, {{&mask, bool_}, with, {&self, d}}, choice_loop<On, fn::Where>(d), nullptr, kCheap);
     };
@@ -51,7 +51,7 @@ struct Compare {
     TensorList operands{self};
     if (has_min) operands.push_back(*min);
     if (has_max) operands.push_back(*max);
-    const DType d = result_type(operands);
+    const DType d = On::wide(result_type(operands));
     const auto limit = [&](const Tensor& to, const Tensor& x, const Tensor& bound, bool below) {
       On::elementwise(to, d, {{&x, d}, {&bound, d}},
                       below ? number_loop<On, fn::Maximum, 2>(d, "clamp") : number_loop<On, fn::Minimum, 2>(d, "clamp"),

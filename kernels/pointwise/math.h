@@ -20,7 +20,7 @@ struct Math {
   }
   template <class F>
   static void rounding(Tensor& out, const Tensor& self) {
-    const DType d = self.dtype();
+    const DType d = On::wide(self.dtype());
     On::elementwise(out, d, {{&self, d}}, number_loop<On, F, 1>(d, "round"), nullptr, kCheap);
   }
 

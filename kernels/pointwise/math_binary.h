@@ -17,12 +17,12 @@ struct MathBinary {
 
   template <class F>
   static void any_pair(Tensor& out, const Tensor& a, const Tensor& b) {
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     On::elementwise(out, d, {{&a, d}, {&b, d}}, any_loop<On, F, 2>(d), nullptr, kCheap);
   }
   template <class F>
   static void number_pair(Tensor& out, const Tensor& a, const Tensor& b) {
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     On::elementwise(out, d, {{&a, d}, {&b, d}}, number_loop<On, F, 2>(d, "div"), nullptr, kLibraryFunction);
   }
   template <class F>
@@ -43,11 +43,11 @@ struct MathBinary {
   }
   template <class F, bool with_bool = true>
   static void bits(Tensor& out, const Tensor& a, const Tensor& b) {
-    const DType d = result_type(a, b);
+    const DType d = On::wide(result_type(a, b));
     On::elementwise(out, d, {{&a, d}, {&b, d}}, integer_loop<F, 2, with_bool>(d), nullptr, kCheap);
   }
   static void bitwise_not(Tensor& out, const Tensor& a) {
-    const DType d = a.dtype();
+    const DType d = On::wide(a.dtype());
     On::elementwise(out, d, {{&a, d}}, integer_loop<fn::BitNot, 1, true>(d), nullptr, kCheap);
   }
 
@@ -65,7 +65,7 @@ struct MathBinary {
     });
   }
   static void addcmul(Tensor& out, const Tensor& a, const Tensor& x, const Tensor& y, const Scalar& value) {
-    const DType d = result_type({a, x, y});
+    const DType d = On::wide(result_type({a, x, y}));
     dispatch_numbers(compute_dtype(d), "addcmul", [&]<class T>(Type<T>) {
       const fn::AddProduct<T> f{Number(value, d).as<T>()};
       On::elementwise(out, d, {{&a, d}, {&x, d}, {&y, d}}, On::template loop<fn::AddProduct<T>, T, T, T, T>, &f,
@@ -73,7 +73,7 @@ struct MathBinary {
     });
   }
   static void addcdiv(Tensor& out, const Tensor& a, const Tensor& x, const Tensor& y, const Scalar& value) {
-    const DType d = result_type({a, x, y});
+    const DType d = On::wide(result_type({a, x, y}));
     dispatch_floating(compute_dtype(d), "addcdiv", [&]<class T>(Type<T>) {
       const fn::AddQuotient<T> f{Number(value, d).as<T>()};
       On::elementwise(out, d, {{&a, d}, {&x, d}, {&y, d}}, On::template loop<fn::AddQuotient<T>, T, T, T, T>, &f,

@@ -34,6 +34,7 @@ class Number {
 //   key          its DispatchKey
 //   Loop         a pointer to the loop of one function over elements of given types
 //   loop<F, R, A...>   that pointer, for R f(A...)
+//   wide(d)      the dtype that d is computed in, if the device has no loops for its own
 //   elementwise(out, result, operands, loop, functor, cost)
 //                out = loop(operands), where the loop makes elements of compute_dtype(result); `cost` is the work per
 //                element, in additions; `functor` is null where F has no state

@@ -19,7 +19,7 @@ struct Special {
     On::elementwise(out, d, {{&self, d}}, floating_loop<On, F, 1>(d), nullptr, kLibraryFunction);
   }
   static void signbit(Tensor& out, const Tensor& self) {
-    const DType d = self.dtype();
+    const DType d = On::wide(self.dtype());
     On::elementwise(out, bool_, {{&self, d}}, mask_loop<On, fn::Signbit, 1>(d), nullptr, 1);
   }
   static void polygamma(Tensor& out, const Tensor& self, const std::int64_t& n) {

@@ -24,24 +24,25 @@ struct Unary {
   }
   template <class F>
   static void number(Tensor& out, const Tensor& self) {
-    const DType d = self.dtype();
+    const DType d = On::wide(self.dtype());
     On::elementwise(out, d, {{&self, d}}, number_loop<On, F, 1>(d, "pointwise"), nullptr, kCheap);
   }
   template <class F>
   static void mask(Tensor& out, const Tensor& self) {
-    const DType d = self.dtype();
+    const DType d = On::wide(self.dtype());
     On::elementwise(out, bool_, {{&self, d}}, mask_loop<On, F, 1>(d), nullptr, kCheap);
   }
   static void sign(Tensor& out, const Tensor& self) {
-    const DType d = self.dtype();
+    const DType d = On::wide(self.dtype());
     On::elementwise(out, d, {{&self, d}}, any_loop<On, fn::Sign, 1>(d), nullptr, kCheap);
   }
   static void square(Tensor& out, const Tensor& self) {
-    const DType d = self.dtype() == bool_ ? int64 : self.dtype();
+    const DType d = self.dtype() == bool_ ? int64 : On::wide(self.dtype());
     On::elementwise(out, d, {{&self, d}}, number_loop<On, fn::Square, 1>(d, "square"), nullptr, kCheap);
   }
 
-  static void clamp_to(Tensor& out, const Tensor& self, DType d, const Scalar* min, const Scalar* max) {
+  static void clamp_to(Tensor& out, const Tensor& self, DType made, const Scalar* min, const Scalar* max) {
+    const DType d = On::wide(made);
     dispatch_numbers(compute_dtype(d), "clamp", [&]<class T>(Type<T>) {
       using Limits = std::numeric_limits<T>;
       constexpr bool floats = std::is_floating_point_v<T>;

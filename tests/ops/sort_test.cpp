@@ -37,8 +37,8 @@ TEST_CASE("sorting keeps equals in their order, both ways, and puts NaN above al
 
 TEST_CASE("long lines of every dtype are sorted as std::stable_sort sorts them") {
   manual_seed(3);
-  for (DType d : {float32, float64, int32, int64, uint8}) {
-    const Tensor x = randn({3000}).mul(d == uint8 ? 20 : 1e4).round().to(d == uint8 ? int64 : d).to(d);
+  for (DType d : {float32, float64, int32, int64, uint8, int8, int16}) {
+    const Tensor x = randn({3000}).mul(itemsize(d) == 1 ? 20 : 1e4).round().to(is_floating(d) ? d : int64).to(d);
     const Values v = values(x);
     std::vector<std::int64_t> want(v.size());
     for (std::size_t i = 0; i < want.size(); ++i) want[i] = std::int64_t(i);

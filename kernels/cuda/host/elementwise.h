@@ -15,6 +15,8 @@ namespace taper::cuda_kernels {
 using pointwise::Number;
 using pointwise::Operand;
 
+/// int8 and int16 are computed in int32, whose low bits they are.
+inline bool is_small_integer(DType d) { return d == int8 || d == int16; }
 /// The element types that the .cu files list kernels for. float16 and bfloat16 are computed as float.
 template <class T>
 inline constexpr bool is_served =
@@ -51,6 +53,7 @@ struct OnCuda {
   }
   template <class F, class R, class... A>
   static constexpr Loop loop = pick<F, R, A...>();
+  static DType wide(DType d) { return is_small_integer(d) ? int32 : d; }
   static void elementwise(const Tensor& out, DType result, std::initializer_list<Operand> operands, Loop loop,
                           const void* functor, int /*cost*/) {
     cuda_kernels::elementwise(out, result, operands, loop, functor);

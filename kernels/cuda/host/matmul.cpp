@@ -12,7 +12,7 @@
 #include "errors.h"
 #include "install.h"
 #include "matrices.h"
-#include "widen.h"
+#include "widened.h"
 
 namespace taper::cuda_kernels {
 namespace {
@@ -147,8 +147,8 @@ void linear(Tensor& out, const Tensor& x, const Tensor& weight, const std::optio
 }  // namespace
 
 void install_matmul() {
-  ops::matmul.set_kernel(DispatchKey::CUDA, kernels::widening<matmul>);
-  ops::linear.set_kernel(DispatchKey::CUDA, kernels::widening<linear>);
+  ops::matmul.set_kernel(DispatchKey::CUDA, widened_numbers<matmul>);
+  ops::linear.set_kernel(DispatchKey::CUDA, widened_numbers<linear>);
 }
 
 }  // namespace taper::cuda_kernels

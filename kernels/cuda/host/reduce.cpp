@@ -15,7 +15,7 @@
 #include "device.h"
 #include "elementwise.h"
 #include "install.h"
-#include "widen.h"
+#include "widened.h"
 
 namespace taper::cuda_kernels {
 namespace {
@@ -256,27 +256,27 @@ void prod_of_others(Tensor& out, const Tensor& x, const Reduced& r) {
 
 void install_reduce() {
   constexpr DispatchKey key = DispatchKey::CUDA;
-  ops::sum.set_kernel(key, kernels::widening<sum>);
-  ops::mean.set_kernel(key, kernels::widening<mean>);
-  ops::var.set_kernel(key, kernels::widening<var>);
-  ops::std.set_kernel(key, kernels::widening<std>);
-  ops::norm.set_kernel(key, kernels::widening<norm>);
-  ops::max.set_kernel(key, kernels::widening<extreme<true>>);
-  ops::min.set_kernel(key, kernels::widening<extreme<false>>);
-  ops::amax.set_kernel(key, kernels::widening<extreme<true>>);
-  ops::amin.set_kernel(key, kernels::widening<extreme<false>>);
-  ops::argmax.set_kernel(key, kernels::widening<index_of_extreme<true>>);
-  ops::argmin.set_kernel(key, kernels::widening<index_of_extreme<false>>);
-  ops::max_dim.set_kernel(key, kernels::widening<extreme_and_index<true>>);
-  ops::min_dim.set_kernel(key, kernels::widening<extreme_and_index<false>>);
-  ops::all.set_kernel(key, kernels::widening<truth<true>>);
-  ops::any.set_kernel(key, kernels::widening<truth<false>>);
-  ops::count_nonzero.set_kernel(key, kernels::widening<count_nonzero>);
-  ops::prod.set_kernel(key, kernels::widening<prod>);
-  ops::logsumexp.set_kernel(key, kernels::widening<logsumexp>);
+  ops::sum.set_kernel(key, widened_numbers<sum>);
+  ops::mean.set_kernel(key, widened_numbers<mean>);
+  ops::var.set_kernel(key, widened_numbers<var>);
+  ops::std.set_kernel(key, widened_numbers<std>);
+  ops::norm.set_kernel(key, widened_numbers<norm>);
+  ops::max.set_kernel(key, widened_numbers<extreme<true>>);
+  ops::min.set_kernel(key, widened_numbers<extreme<false>>);
+  ops::amax.set_kernel(key, widened_numbers<extreme<true>>);
+  ops::amin.set_kernel(key, widened_numbers<extreme<false>>);
+  ops::argmax.set_kernel(key, widened_numbers<index_of_extreme<true>>);
+  ops::argmin.set_kernel(key, widened_numbers<index_of_extreme<false>>);
+  ops::max_dim.set_kernel(key, widened_numbers<extreme_and_index<true>>);
+  ops::min_dim.set_kernel(key, widened_numbers<extreme_and_index<false>>);
+  ops::all.set_kernel(key, widened_numbers<truth<true>>);
+  ops::any.set_kernel(key, widened_numbers<truth<false>>);
+  ops::count_nonzero.set_kernel(key, widened_numbers<count_nonzero>);
+  ops::prod.set_kernel(key, widened_numbers<prod>);
+  ops::logsumexp.set_kernel(key, widened_numbers<logsumexp>);
   ops::place_along.set_kernel(key, place_along);
   ops::take_along.set_kernel(key, take_along);
-  ops::prod_of_others.set_kernel(key, kernels::widening<prod_of_others>);
+  ops::prod_of_others.set_kernel(key, widened_numbers<prod_of_others>);
 }
 
 }  // namespace taper::cuda_kernels
