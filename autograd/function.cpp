@@ -231,6 +231,9 @@ TensorList FunctionCall::finish(TensorList results) {
     if (const Tensor& t = s.inputs[i]; t.defined() && t.version() == s.versions[i] && contains(node.dirty(), t))
       t.impl()->count_write(node.name());
   if (!s.recorded) {
+    for (std::size_t i = 0; GradMode::is_enabled() && i < s.inputs.size(); ++i)
+      if (const Tensor& t = s.inputs[i]; t.defined() && t.is_view() && t.version() != s.versions[i])
+        check_untracked_inplace(t, node.name());
     for (Tensor& t : results)
       if (t.defined() && t.requires_grad()) t = t.detach();
     return results;

@@ -208,6 +208,11 @@ TEST_CASE("a leaf and a view of a leaf are refused as arguments to be written") 
                  "AddInPlace: cannot write into a leaf"));
   CHECK(contains(message_of<AutogradError>([&] { AddInPlace::apply(x.narrow(0, 0, 2), b, true); }),
                  "cannot write into a view of a leaf"));
+  // Also by a call that is not recorded.
+  Tensor plain = tensor({1, 2, 3}, float64), v = plain.slice(0, 0, 2);
+  plain.requires_grad_();
+  CHECK(contains(message_of<AutogradError>([&] { AddInPlace::apply(v, ones({2}, float64), true); }),
+                 "cannot write into a view of a leaf"));
 }
 
 TEST_CASE("a declared write to a view goes through to the base, whichever argument it is", "[B6]") {

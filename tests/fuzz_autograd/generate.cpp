@@ -60,6 +60,16 @@ void Generator::number_arguments(Step& s) {
   if (s.op == "clamp") s.numbers = {-0.9, 0.95};
 }
 
+Step Generator::function(const Reference& state) {
+  Step s;
+  s.what = Do::function;
+  s.in = {variable(state)};
+  s.out = {made()};
+  s.op = one_of(std::vector<std::string>{"scale", "square", "same", "scale_", "scale_", "exp_", "secret_"});
+  if (s.op == "scale" || s.op == "scale_" || s.op == "secret_") s.numbers = {number()};
+  return s;
+}
+
 std::optional<Step> Generator::out_of_place(Reference& state) {
   Step s;
   const int self = variable(state);
@@ -419,7 +429,7 @@ std::optional<Step> Generator::propose(Reference& state) {
   // In a program about higher derivatives, first something curved, then passes, then writes to what they kept.
   const std::int64_t what = higher_ && chance(40) ? (again >= 0 ? 40 : chance(50) ? 90 : 20) : between(0, 99);
   if (what < 8) return leaf();
-  if (what < 32) return out_of_place(state);
+  if (what < 32) return chance(15) ? function(state) : out_of_place(state);
   if (what < 58) return in_place(state);
   if (what < 78) return view(state);
   if (what < 81) return several(state);

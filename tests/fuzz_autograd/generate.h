@@ -34,6 +34,7 @@ class Generator {
   int made() { return next_++; }
 
   Step leaf();
+  Step function(const Reference& state);
   std::optional<Step> out_of_place(Reference& state);
   std::optional<Step> in_place(Reference& state);
   std::optional<Step> assignment(Reference& state);

@@ -73,6 +73,8 @@ std::string to_string(const Step& s) {
       return fmt::format("{}where({}, {}, {})", to, mask(s.ints), in[0], in[1]);
     case Do::take:
       return fmt::format("{}{}.index({{list{}}})", to, self, braced(s.ints));
+    case Do::function:
+      return fmt::format("{}function<{}>({}{}{})", to, s.op, self, s.numbers.empty() ? "" : ", ", number);
     case Do::unary_:
       return fmt::format("{}.{}_({})", self, s.op, fmt::join(s.numbers, ", "));
     case Do::binary_:
@@ -170,6 +172,7 @@ std::string reasons(unsigned refusals) {
                                           "an inference tensor",
                                           "a view that reaches outside",
                                           "memory of another tensor",
+                                          "a secret write",
                                           "another error"};
   std::string s;
   for (unsigned i = 0; i < std::size(names); ++i)

@@ -20,6 +20,7 @@ enum class Do : std::uint8_t {
   cat,             // out = cat({in, in}, ints[0])
   where,           // out = where(mask, in, in), ints: the mask
   take,            // out = in.index({positions}), ints: the positions
+  function,        // out = a user's function of in: scale, square, same; with an underscore those that write to in
   unary_,          // in.op_()
   binary_,         // in.op_(in)
   copy_,           // in.copy_(in)
@@ -95,7 +96,8 @@ enum Refusal : unsigned {
   kInference = 4096,  // an inference tensor where it may not be
   kOutside = 8192,    // writes to a view that reaches outside the tensor it views
   kShared = 16384,    // writes to memory that set_data() made that of two tensors
-  kOther = 32768      // anything else: never expected
+  kSecret = 32768,    // a user's function writes to its argument and does not say so
+  kOther = 65536      // anything else: never expected
 };
 std::string reasons(unsigned refusals);
 

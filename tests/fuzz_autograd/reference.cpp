@@ -305,6 +305,8 @@ Verdict Reference::perform(const Step& s) {
     case Do::where:
     case Do::take:
       return elementwise(s);
+    case Do::function:
+      return function(s);
     case Do::sum:
     case Do::sum_dim:
     case Do::mean_dim:

@@ -174,6 +174,9 @@ class Reference {
   Verdict elementwise(const Step& s);
   Verdict reduction(const Step& s);
   Verdict joined(const Step& s);
+  Verdict function(const Step& s);
+  Verdict share(int self, int out);
+  static Variable detached(const Variable& from);
   Verdict view(const Step& s);
   Verdict strided(const Step& s);
   Verdict several(const Step& s);
@@ -186,7 +189,9 @@ class Reference {
                                  const std::vector<double>& c);
   Verdict write(const Step& s);
   Verdict assign(const Step& s);
-  Verdict write_into(int self, int arg, const Compute& result, Rule rule, double number = 0);
+  enum class Writer : std::uint8_t { operation, function, secret_function };
+  Verdict write_into(int self, int arg, const Compute& result, Rule rule, double number = 0,
+                     Writer writer = Writer::operation);
 
   Verdict perform(const Step& s);
   Verdict reshape(const Step& s);

@@ -6,9 +6,9 @@
 namespace fuzz {
 
 const std::vector<std::string>& Reference::rules() {
-  static const std::vector<std::string> all{"views do not follow their base", "writes through views stay in the view",
-                                            "overwritten values are not noticed", "gradients do not add up",
-                                            "recorded passes keep nothing"};
+  static const std::vector<std::string> all{
+      "views do not follow their base", "writes through views stay in the view", "overwritten values are not noticed",
+      "gradients do not add up",        "recorded passes keep nothing",          "secret writes are not noticed"};
   return all;
 }
 

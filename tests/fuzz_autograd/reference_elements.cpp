@@ -1,6 +1,7 @@
 // Element by element: the functions, and writing their results into memory that others can see.
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "reference.h"
 #include "shapes.h"
@@ -172,6 +173,52 @@ Verdict Reference::write(const Step& s) {
       rule, number_of(s));
 }
 
+/// A user's function, which knows nothing of the graph: those that write do so before anybody can refuse it.
+Verdict Reference::function(const Step& s) {
+  const int self = index(s.in[0]);
+  const Variable v = all_[std::size_t(self)];
+  const auto called = [&](const char* name) { return s.op == name; };
+  const std::string computes = called("square") ? "square" : called("exp_") ? "exp" : "mul";
+  if (s.op.back() != '_') {
+    const Call call = begin({self});
+    if (call.refused) return {.must = call.refused};
+    if (called("same")) {
+      if (!call.recorded) return share(self, s.out[0]);
+      std::vector<int> all(v.numel());
+      std::iota(all.begin(), all.end(), 0);
+      const int made = make_view(self, all, v.shape, false, call, add({.edges = call.edges}));
+      all_[std::size_t(made)].made = Made::without_recording;
+      names_[s.out[0]] = made;
+      return {};
+    }
+    const auto out = compute(computes, operand(all_[std::size_t(self)], call.recorded), {}, s.numbers);
+    if (!out) return {.skipped = true};
+    return functional(s, *out, v.shape, is_contiguous(v), call, rule_of(computes, false));
+  }
+  const bool recorded = look_at({self}).recorded, secret = called("secret_");
+  const Verdict verdict = write_into(
+      self, -1, [&](const Numbers& old, const Numbers&) { return compute(computes, old, {}, s.numbers); },
+      rule_of(computes, false), 0, secret ? Writer::secret_function : Writer::function);
+  if (verdict.skipped || verdict.must) return verdict;
+  if (secret)
+    define(s.out[0], fresh(operand(v, false), v.shape, is_contiguous(v)));
+  else if (recorded)
+    names_[s.out[0]] = self;
+  else
+    return share(self, s.out[0]);
+  return verdict;
+}
+
+/// What a function returns that is not recorded and returns its argument.
+Verdict Reference::share(int self, int out) {
+  if (!requires_grad(all_[std::size_t(self)])) {
+    names_[out] = self;
+    return {};
+  }
+  names_[out] = define(-1, detached(all_[std::size_t(self)]));
+  return {};
+}
+
 /// x[entries] = value: numbers and ranges make a view, what is left picks elements of it.
 Verdict Reference::assign(const Step& s) {
   const int value = s.in.size() > 1 ? index(s.in[1]) : -1;
@@ -233,7 +280,7 @@ Verdict Reference::assign(const Step& s) {
 
 /// Replaces self's elements. If anything requires grad, self's history becomes that of the write, and if self is a
 /// view, so does its base's where self looks.
-Verdict Reference::write_into(int self_index, int arg, const Compute& result, Rule rule, double number) {
+Verdict Reference::write_into(int self_index, int arg, const Compute& result, Rule rule, double number, Writer by) {
   std::vector<int> args{self_index};
   if (arg >= 0) args.push_back(arg);
   Variable& self = all_[std::size_t(self_index)];
@@ -259,6 +306,23 @@ Verdict Reference::write_into(int self_index, int arg, const Compute& result, Ru
       }
     if (is_lent(self)) refused |= kShared;
     if (requires_grad(self) && (refused ? self.operation < 0 : is_leaf(self_index, refused))) refused |= kLeaf;
+  }
+  if (by != Writer::operation) {
+    for (const int a : args)
+      if (call.recorded)
+        if (const unsigned unknown = unknown_history(all_[std::size_t(a)])) return {.must = unknown};
+    if (of_destination) return {.must = of_destination};
+    if (by == Writer::secret_function && !broken("secret writes are not noticed"))
+      refused = call.recorded ? unsigned(kSecret) : refused;
+    if (refused) {
+      const auto values = result(operand(self, false), {});
+      if (!values || !reasonable(*values)) return {.skipped = true};
+      Memory& memory = memories_[std::size_t(self.memory)];
+      for (std::size_t i = 0; i < values->size(); ++i)
+        memory.values[std::size_t(self.places[i])] = tape_.value((*values)[i]);
+      ++memory.version;
+      return {.must = refused};
+    }
   }
   refused |= of_destination;
   if (refused) {

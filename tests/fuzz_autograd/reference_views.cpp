@@ -89,13 +89,16 @@ int Reference::make_view(int self_index, const std::vector<int>& shown, Ints sha
   return define(-1, std::move(v));
 }
 
+Variable Reference::detached(const Variable& from) {
+  Variable v;
+  v.memory = from.memory, v.places = from.places, v.shape = from.shape, v.frozen = true;
+  return v;
+}
+
 Verdict Reference::view(const Step& s) {
   const int self = index(s.in[0]);
   if (s.what == Do::detach) {
-    const Variable& from = all_[std::size_t(self)];
-    Variable v;
-    v.memory = from.memory, v.places = from.places, v.shape = from.shape, v.frozen = true;
-    define(s.out[0], std::move(v));
+    define(s.out[0], detached(all_[std::size_t(self)]));
     return {};
   }
   if (s.what == Do::view_strided) return strided(s);

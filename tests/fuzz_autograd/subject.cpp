@@ -1,6 +1,7 @@
 #include "subject.h"
 
 #include <taper/autograd/engine.h>
+#include <taper/autograd/function.h>
 #include <taper/autograd/node.h>
 #include <taper/factory.h>
 #include <taper/ops/index.h>
@@ -88,9 +89,69 @@ void binary_(const std::string& op, Tensor& x, const Tensor& y) {
   x.div_(y);
 }
 
+// Users' functions.
+using taper::TensorList;
+using taper::autograd::Context;
+template <class Op>
+using Function = taper::autograd::Function<Op>;
+
+struct Scale : Function<Scale> {
+  static Tensor forward(Context& ctx, const Tensor& x, double factor) {
+    ctx.save_value("factor", factor);
+    return x * factor;
+  }
+  static TensorList backward(Context& ctx, const TensorList& g) {
+    return {g[0] * ctx.value<double>("factor"), Tensor()};
+  }
+};
+struct Square : Function<Square> {
+  static Tensor forward(Context& ctx, const Tensor& x) {
+    ctx.save_for_backward({x});
+    return x * x;
+  }
+  static TensorList backward(Context& ctx, const TensorList& g) { return {g[0] * (ctx.saved_tensors()[0] * 2)}; }
+};
+struct Same : Function<Same> {
+  static Tensor forward(Context&, const Tensor& x) { return x; }
+  static TensorList backward(Context&, const TensorList& g) { return {g[0] * 1}; }
+};
+struct ScaleInPlace : Function<ScaleInPlace> {
+  static Tensor forward(Context& ctx, Tensor x, double factor) {
+    ctx.save_value("factor", factor);
+    ctx.mark_dirty({x});
+    return x.mul_(factor);
+  }
+  static TensorList backward(Context& ctx, const TensorList& g) { return Scale::backward(ctx, g); }
+};
+struct ExpInPlace : Function<ExpInPlace> {
+  static Tensor forward(Context& ctx, Tensor x) {
+    ctx.mark_dirty({x});
+    ctx.save_for_backward({x.exp_()});
+    return x;
+  }
+  static TensorList backward(Context& ctx, const TensorList& g) { return {g[0] * ctx.saved_tensors()[0]}; }
+};
+struct SecretScale : Function<SecretScale> {
+  static Tensor forward(Context& ctx, Tensor x, double factor) {
+    ctx.save_value("factor", factor);
+    return x.mul_(factor).clone();
+  }
+  static TensorList backward(Context& ctx, const TensorList& g) { return Scale::backward(ctx, g); }
+};
+
+Tensor function(const std::string& op, const Tensor& x, const std::vector<double>& c) {
+  if (op == "scale") return Scale::apply(x, c[0]);
+  if (op == "square") return Square::apply(x);
+  if (op == "same") return Same::apply(x);
+  if (op == "scale_") return ScaleInPlace::apply(x, c[0]);
+  if (op == "exp_") return ExpInPlace::apply(x);
+  return SecretScale::apply(x, c[0]);
+}
+
 /// The refusal that an error's text belongs to.
 unsigned refusal(const std::string& text) {
   static constexpr std::pair<const char*, unsigned> kinds[] = {
+      {"and did not say so", kSecret},
       {"inference tensor", kInference},
       {"shows one memory location as several", kOverlap},
       {"reaches outside the tensor it views", kOutside},
@@ -214,6 +275,8 @@ void Subject::run(const Step& s) {
     }
     case Do::take:
       return make(self().index({positions(i)}));
+    case Do::function:
+      return make(function(s.op, self(), s.numbers));
     case Do::unary_:
       return unary_(s.op, self(), s.numbers);
     case Do::binary_:
