@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "accumulate_grad.h"
+#include "rules/from_argument.h"
 #include "rules/rules.h"
 #include "view_rebase.h"
 
@@ -44,15 +45,9 @@ namespace {
 }
 }  // namespace
 
-namespace {
-struct OwnValue final : Node {
-  Gradients apply(Gradients g) override { return {g[0]}; }
-};
-}  // namespace
-
 Tensor as_own_value(const Tensor& g) {
   if (!g.requires_grad()) return g;
-  auto node = make_intrusive<OwnValue>();
+  auto node = make_intrusive<IdentityBackward>();
   node->set_name("gradient");
   node->connect(g);
   Tensor value(g.impl()->shallow_copy_and_detach(true));

@@ -35,11 +35,9 @@ struct Inputs final : Node {
   /// The inputs as leaves of a graph of their own.
   TensorList get() const {
     const NoGradGuard no_grad;
-    TensorList out;
-    for (std::size_t i = 0; i < saved.size(); ++i) {
-      out.push_back(saved[i].get());
+    TensorList out = saved.get();
+    for (std::size_t i = 0; i < out.size(); ++i)
       if (requires_grad[i]) out[i] = out[i].detach().requires_grad_();
-    }
     return out;
   }
   /// Calls f for what is kept, save the memory of leaves.

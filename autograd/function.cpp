@@ -62,11 +62,7 @@ bool Context::needs_input_grad(std::size_t i) const {
   return node_->needs_grad[i];
 }
 
-TensorList Context::saved_tensors() const {
-  TensorList out;
-  for (std::size_t i = 0; i < node_->saved.size(); ++i) out.push_back(node_->saved[i].get());
-  return out;
-}
+TensorList Context::saved_tensors() const { return node_->saved.get(); }
 
 const void* Context::find(std::string_view name, const char* type) const {
   for (const Value& v : values_)

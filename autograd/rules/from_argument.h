@@ -20,6 +20,11 @@ struct FromResult final : Node {
   void save_output(const Tensor& y) { result.keep_output(y); }
   Gradients apply(Gradients g) override { return {derivative(g[0], result)}; }
 };
+/// The gradient goes on as it is: adding a number, copies, conversions, and expand, since the engine sums a gradient in
+/// the broadcast shape.
+struct IdentityBackward final : Node {
+  Gradients apply(Gradients g) override { return {g[0]}; }
+};
 /// For steps: the gradient exists and is 0.
 struct ZeroBackward final : Node {
   Gradients apply(Gradients g) override { return {zeros_like(g[0])}; }

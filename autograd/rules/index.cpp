@@ -4,47 +4,25 @@
 #include <taper/ops/index.h>
 #include <taper/ops/view.h>
 
-#include <memory>
-
+#include "corner.h"
 #include "rules.h"
+#include "saved_list.h"
 
 namespace taper {
 namespace {
 
-/// The positions that a node keeps.
-class SavedPositions {
- public:
-  void save(Node* owner, const TensorList& indices, IntSpan dims) {
-    for (const Tensor& i : indices) {
-      saved_.push_back(std::make_unique<Saved>(owner, "indices"));
-      *saved_.back() = i;
-    }
-    dims_ = dims.vec();
-  }
-  TensorList indices() const {
-    TensorList out;
-    for (std::size_t i = 0; i < saved_.size(); ++i) out.push_back(saved_[i]->get());
-    return out;
-  }
-  IntSpan dims() const { return dims_; }
-  std::size_t size() const { return saved_.size(); }
-
- private:
-  SmallVector<std::unique_ptr<Saved>, 2> saved_;
-  IntVec dims_;
-};
-
 struct IndexBackward final : Node {
-  SavedPositions positions;
+  SavedList positions{this};
+  IntVec dims;
   TensorSpec self;
-  void save(const Tensor& x, const TensorList& indices, IntSpan dims) {
-    self = x.spec();
-    positions.save(this, indices, dims);
+  void save(const Tensor& x, const TensorList& indices, IntSpan along) {
+    self = x.spec(), dims = along.vec();
+    positions.save("indices", indices);
   }
   Gradients apply(Gradients g) override {
     Gradients in(1 + positions.size());
     in[0] = zeros(self.sizes(), self.dtype, self.device);
-    ops::index_put.inplace(in[0], in[0], positions.indices(), g[0], positions.dims(), true);
+    ops::index_put.inplace(in[0], in[0], positions.get(), g[0], dims, true);
     return in;
   }
 };
@@ -62,24 +40,24 @@ Tensor numbered(IntSpan sizes, Device device) {
 }
 
 struct IndexPutBackward final : Node {
-  SavedPositions positions;
-  IntVec sizes;
+  SavedList positions{this};
+  IntVec dims, sizes;
   bool accumulate = false;
-  void save(const Tensor& self, const TensorList& indices, const Tensor&, IntSpan dims, bool acc) {
-    positions.save(this, indices, dims);
-    sizes = self.sizes().vec();
+  void save(const Tensor& self, const TensorList& indices, const Tensor&, IntSpan along, bool acc) {
+    positions.save("indices", indices);
+    dims = along.vec(), sizes = self.sizes().vec();
     accumulate = acc;
   }
   Gradients apply(Gradients g) override {
     const std::size_t values = 1 + positions.size();
-    const TensorList indices = positions.indices();
+    const TensorList indices = positions.get();
     Gradients in(values + 1);
     if (wants(0)) {
       const auto nothing = [&] { return zeros(IntSpan{}, g[0].dtype(), g[0].device()); };
-      in[0] = accumulate ? g[0] : ops::index_put(g[0], indices, nothing(), positions.dims(), false);
+      in[0] = accumulate ? g[0] : ops::index_put(g[0], indices, nothing(), dims, false);
     }
     if (wants(values)) {
-      in[values] = ops::index(g[0], indices, positions.dims());
+      in[values] = ops::index(g[0], indices, dims);
       if (!accumulate) in[values] = only_last_written(in[values], indices);
     }
     return in;
@@ -88,7 +66,6 @@ struct IndexPutBackward final : Node {
  private:
   /// The order of writes is that of the positions, so it is enough to look at the indexed dims.
   Tensor only_last_written(const Tensor& g, const TensorList& indices) const {
-    const IntSpan dims = positions.dims();
     IntVec indexed, own;
     for (std::size_t k = 0; k < dims.size(); ++k) {
       indexed.push_back(sizes[std::size_t(dims[k])]);
@@ -107,14 +84,6 @@ struct IndexPutBackward final : Node {
     return only_last(g, numbers.view(shape), ops::index(owner, indices, own).view(shape));
   }
 };
-
-/// g in the shape of index, back in the corner of src that was used.
-Tensor grown(const Tensor& g, const TensorSpec& src) {
-  if (g.sizes() == src.sizes()) return g;
-  const TensorSpec whole = TensorSpec::contiguous(src.sizes(), g.dtype(), g.device());
-  if (g.dim() != whole.dim()) return g.reshape(src.sizes());
-  return ops::place_view(g, ViewPlacement{whole, SizesAndStrides(g.sizes(), whole.strides()), 0});
-}
 
 struct GatherBackward final : Node {
   Saved index{this, "index"};

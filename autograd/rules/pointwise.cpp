@@ -28,10 +28,6 @@ struct SubBackward final : Node {
     return {wants(0) ? g[0] : Tensor(), wants(1) ? scaled(neg(g[0]), alpha) : Tensor()};
   }
 };
-/// For operators that hand the gradient on as it is: adding a number, copies, conversions.
-struct IdentityBackward final : Node {
-  Gradients apply(Gradients g) override { return {g[0]}; }
-};
 struct MulBackward final : Node {
   Saved self{this, "self"}, other{this, "other"};
   bool saves_self() const { return wants(1); }

@@ -5,24 +5,11 @@
 #include <taper/ops/reduce.h>
 #include <taper/ops/view.h>
 
+#include "corner.h"
 #include "rules.h"
 
 namespace taper {
 namespace {
-
-/// The corner of src that index reaches.
-Tensor corner(const Tensor& src, const Tensor& index) {
-  Tensor part = src;
-  for (int d = 0; d < std::min(src.dim(), index.dim()); ++d) part = part.narrow(d, 0, index.size(d));
-  return part;
-}
-/// g, of the corner's shape, with 0 for the rest of src.
-Tensor grown(const Tensor& g, const TensorSpec& src, const Tensor& index) {
-  if (g.sizes() == src.sizes()) return g;
-  Tensor whole = zeros(src.sizes(), g.dtype(), g.device());
-  corner(whole, index).copy_(g);
-  return whole;
-}
 
 /// Elements take their shares of the result's gradient back along the positions.
 struct ScatterReduceBackward final : Node {
@@ -56,7 +43,7 @@ struct ScatterReduceBackward final : Node {
     else
       sums(g, at, in);
     if (in[0].defined() && !include_self) in[0] = scatter(in[0], dim, at, 0);
-    if (in[2].defined()) in[2] = grown(in[2], src_spec, at);
+    if (in[2].defined()) in[2] = grown(in[2], src_spec);
     return in;
   }
 

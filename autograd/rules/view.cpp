@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "from_argument.h"
 #include "rules.h"
 
 namespace taper {
@@ -39,11 +40,6 @@ struct ReshapeBackward final : Node {
     shape = self.impl()->geometry();
   }
   Gradients apply(Gradients g) override { return {reshape(g[0], shape.sizes())}; }
-};
-
-/// The engine sums a gradient in the broadcast shape.
-struct ExpandBackward final : Node {
-  Gradients apply(Gradients g) override { return {g[0]}; }
 };
 
 // ---- Views of some elements ----
@@ -183,7 +179,7 @@ void install_view_rules() {
   differentiate<ReshapeBackward, ops::reshape_copy>();
   differentiate<ReshapeBackward, ops::squeeze>();
   differentiate<ReshapeBackward, ops::unsqueeze>();
-  differentiate<ExpandBackward, ops::expand>();
+  differentiate<IdentityBackward, ops::expand>();
   differentiate<SelectBackward, ops::select>();
   differentiate<SliceBackward, ops::slice>();
   differentiate<UnfoldBackward, ops::unfold>();
