@@ -27,11 +27,13 @@ struct Mlp final : nn::Module {
 int train(const Options& options) {
   if (options.threads > 0) set_num_threads(options.threads);
   manual_seed(options.seed);
+  const Device device(options.device);
 
   const std::string folder = options.data.empty() ? data::fashion_mnist_folder() : options.data;
   const data::LabelledImages train_set = data::load_mnist(folder, true), test_set = data::load_mnist(folder, false);
 
   Mlp model;
+  model.to(device);
   optim::Adam optimizer(model.parameters(), {.lr = options.lr});
   optim::StepLR scheduler(optimizer, 3, options.gamma);  // smaller steps after every third epoch
   data::DataLoader loader(data::TensorDataset(train_set.images, train_set.labels),
@@ -48,18 +50,18 @@ int train(const Options& options) {
     Progress progress(epoch + 1, first + options.epochs, train_set.images.size(0));
     for (auto& [images, labels] : loader) {
       optimizer.zero_grad();
-      Tensor loss = cross_entropy(model(images), labels);
+      Tensor loss = cross_entropy(model(images.to(device)), labels.to(device));
       loss.backward();
       optimizer.step();
-      progress.step(images.size(0), loss.item<double>());
+      progress.step(images.size(0), loss);
     }
     scheduler.step();
-    const double accuracy = evaluate(model, test_set, kMean, kStd).accuracy();
+    const double accuracy = evaluate(model, device, test_set, kMean, kStd).accuracy();
     history.push_back({progress.finish(accuracy), accuracy});
     if (!options.save.empty()) nn::save_checkpoint(options.save, model, optimizer, {.epoch = epoch + 1}, {&scheduler});
   }
 
-  const Evaluation result = evaluate(model, test_set, kMean, kStd);
+  const Evaluation result = evaluate(model, device, test_set, kMean, kStd);
   write_report(options.report, "A network with one hidden layer on Fashion-MNIST", history, result);
   std::printf("\nreport: %s\n", std::filesystem::absolute(options.report).c_str());
   print_table(result);

@@ -7,7 +7,7 @@
 
 using namespace taper;
 
-Evaluation evaluate(nn::Module& model, const data::LabelledImages& test, double mean, double std) {
+Evaluation evaluate(nn::Module& model, Device device, const data::LabelledImages& test, double mean, double std) {
   constexpr std::size_t kWorst = 20;
   Evaluation e;
   e.rows = int(test.images.size(1)), e.columns = int(test.images.size(2));
@@ -18,7 +18,7 @@ Evaluation evaluate(nn::Module& model, const data::LabelledImages& test, double 
   std::int64_t first = 0;
   for (auto& [images, labels] : loader) {
     const std::int64_t n = images.size(0);
-    const Tensor probabilities = softmax(model(images.view({n, 1, e.rows, e.columns})), 1);
+    const Tensor probabilities = softmax(model(images.to(device).view({n, 1, e.rows, e.columns})), 1).to(cpu);
     const auto [best, answers] = probabilities.max(1);
     for (std::int64_t i = 0; i < n; ++i) {
       const int truth = int(labels[i].item<std::int64_t>()), answer = int(answers[i].item<std::int64_t>());

@@ -5,4 +5,5 @@
 #include "report.h"
 
 /// Lets the model classify the test images, normalized as in training, and collects what it gets wrong.
-Evaluation evaluate(taper::nn::Module& model, const taper::data::LabelledImages& test, double mean, double std);
+Evaluation evaluate(taper::nn::Module& model, taper::Device device, const taper::data::LabelledImages& test,
+                    double mean, double std);

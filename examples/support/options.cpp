@@ -15,6 +15,7 @@ Options parse_options(int argc, char** argv, const std::string& description) {
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   app.add_option("--seed", o.seed, "seed of weights and shuffling")->capture_default_str();
+  app.add_option("--device", o.device, "where the network is trained: cpu, cuda, cuda:1")->capture_default_str();
   app.add_option("--threads", o.threads, "CPU threads; 0: all cores")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);

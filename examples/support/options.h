@@ -10,8 +10,9 @@ struct Options {
   double lr = 1e-3;
   double gamma = 0.3;  ///< the learning rate is multiplied by it after every third epoch; 1 keeps it constant
   std::uint64_t seed = 1;
-  int threads = 0;         ///< 0: as many as there are cores
-  std::string save, load;  ///< checkpoint files; empty: none
+  std::string device = "cpu";  ///< where the network is trained: cpu, cuda, cuda:1
+  int threads = 0;             ///< 0: as many as there are cores
+  std::string save, load;      ///< checkpoint files; empty: none
   std::string report = "report.html";
 };
 
