@@ -1,9 +1,11 @@
 #include <taper/factory.h>
 #include <taper/grad_mode.h>
 #include <taper/nn/optimizer.h>
+#include <taper/ops/optim.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 namespace taper::optim {
@@ -120,9 +122,12 @@ struct Optimizer::LoadedState {
 void Optimizer::step() {
   const NoGradGuard no_grad;
   for (std::size_t g = 0; g < groups_.size(); ++g) check_options(g);
+  std::optional<StepsTogether> together;
+  if (steps_only()) together.emplace();
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (Slot& slot : groups_[g])
       if (const Tensor grad = slot.param.grad(); grad.defined()) update(slot, grad, g);
+  if (together) together->finish();
 }
 
 void Optimizer::zero_grad(bool set_to_none) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "class_targets.h"
 #include "parallel.h"
 #include "scratch.h"
 #include "softmax_lines.h"
@@ -29,17 +30,6 @@ T* elements(Tensor& t) {
 
 Tensor dense(const Tensor& t) { return t.is_contiguous() ? t : ops::contiguous.below_autograd(t); }
 
-[[noreturn]] void raise_no_class(const char* op, const Tensor& target, std::int64_t value, std::int64_t at,
-                                 const ClassLoss& o) {
-  IntVec index(std::size_t(target.dim()));
-  for (std::size_t d = index.size(); d-- > 0;) {
-    index[d] = at % target.size(std::int64_t(d));
-    at /= target.size(std::int64_t(d));
-  }
-  raise<IndexError>(op, ": target", IntSpan(index), " is ", value, ", which is not a class: input has ", o.classes,
-                    " classes, from 0 to ", o.classes - 1, ", and ignore_index is ", o.ignore_index);
-}
-
 /// Targets and class weights, and what the mean divides by.
 template <class T>
 struct Targets {
@@ -62,7 +52,7 @@ struct Targets {
     double total = 0;
     for (std::int64_t i = 0; i < count; ++i) {
       if (ignored(i)) continue;
-      if (index[i] < 0 || index[i] >= o.classes) raise_no_class(op, t, index[i], i, o);
+      if (index[i] < 0 || index[i] >= o.classes) kernels::raise_no_class(op, t, index[i], i, o);
       total += weight_of(i);
     }
     divisor = o.reduction == Reduction::mean ? total : 1;

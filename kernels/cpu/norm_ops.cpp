@@ -6,11 +6,14 @@
 
 #include "batch_norm.h"
 #include "memory_order.h"
+#include "updated.h"
 #include "widen.h"
 
 namespace taper::cpu_kernels {
 void install_norm();
 namespace {
+
+using kernels::Updated;
 
 BatchNormShape shape_of(const Tensor& x, MemoryFormat format) {
   const std::int64_t n = x.size(0), c = x.size(1);
@@ -22,27 +25,6 @@ template <class T>
 const T* values_or_null(const Tensor& t) {
   return t.defined() ? values_of<T>(t) : nullptr;
 }
-
-/// Memory of [c] numbers to be updated: the tensor's own, or a copy that goes back when all is done.
-class Updated {
- public:
-  explicit Updated(const std::optional<Tensor>& t) {
-    if (!t) return;
-    target_ = *t;
-    dense_ = in_order(kernels::widened(*t), MemoryFormat::contiguous);
-    target_.impl()->count_write("batch_norm");
-  }
-  template <class T>
-  T* place() const {
-    return dense_.defined() ? place_of<T>(dense_) : nullptr;
-  }
-  void finish() const {
-    if (target_.defined() && !dense_.is_same(target_)) copy_elements(target_, dense_);
-  }
-
- private:
-  Tensor target_, dense_;
-};
 
 void batch_norm(std::array<Tensor, 3>& out, const Tensor& input, const std::optional<Tensor>& weight,
                 const std::optional<Tensor>& bias, const std::optional<Tensor>& running_mean,
@@ -59,8 +41,8 @@ void batch_norm(std::array<Tensor, 3>& out, const Tensor& input, const std::opti
     const BatchNormShape s = shape_of(x, format);
     if (o.training) {
       // Statistics that stay as they are do not count as written.
-      const Updated average(o.momentum != 0 ? running_mean : std::nullopt);
-      const Updated variance(o.momentum != 0 ? running_var : std::nullopt);
+      const Updated average(o.momentum != 0 ? running_mean : std::nullopt, "batch_norm");
+      const Updated variance(o.momentum != 0 ? running_var : std::nullopt, "batch_norm");
       batch_norm_statistics<T>(s, values_of<T>(x), o.eps, o.momentum, mean, invstd, average.place<T>(),
                                variance.place<T>());
       average.finish();

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "copy.h"
+#include "flat.h"
 #include "parallel.h"
 #include "widen.h"
 
@@ -17,28 +18,11 @@ namespace {
 // Enough for a chunk to be worth a thread although memory, not arithmetic, is the limit.
 constexpr std::int64_t kGrain = 1 << 16;
 
-/// Whether all show their elements in one order, without gaps: then memory is passed from end to end.
-template <std::size_t N>
-bool are_flat(const std::array<const Tensor*, N>& ts) {
-  bool contiguous = true;
-  for (const Tensor* t : ts) contiguous &= t->is_contiguous();
-  if (contiguous) return true;
-  std::int64_t extent = 1;
-  const IntSpan sizes = ts[0]->sizes(), strides = ts[0]->strides();
-  for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] > 1) extent += (sizes[d] - 1) * strides[d];
-  }
-  for (const Tensor* t : ts)
-    if (!(t->strides() == strides)) return false;
-  // Destinations do not overlap themselves, so as many places as elements means that each is used once.
-  return extent == ts[0]->numel();
-}
-
 /// Calls f on the tensors, or on contiguous copies whose values are then brought back, but not to the gradient, ts[1],
 /// which is only read.
 template <std::size_t N, class F>
 void on_flat(const std::array<const Tensor*, N>& ts, F&& f) {
-  if (are_flat(ts)) return f(ts);
+  if (kernels::are_flat(ts)) return f(ts);
   std::array<Tensor, N> copies;
   std::array<const Tensor*, N> dense;
   for (std::size_t i = 0; i < N; ++i) {

@@ -15,6 +15,8 @@ enum class Watcher : std::int32_t {
   scatter_reduce,
   embedding,
   bernoulli,
+  cross_entropy,
+  nll_loss,
 };
 
 struct Finding {

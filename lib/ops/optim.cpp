@@ -2,6 +2,8 @@
 #include <taper/operator.h>
 #include <taper/ops/optim.h>
 
+#include <utility>
+
 namespace taper {
 
 namespace {
@@ -62,6 +64,17 @@ constinit StructuredOp<Tensor(Tensor, Tensor, std::optional<Tensor>, SgdStep)> s
 constinit StructuredOp<Tensor(Tensor, Tensor, Tensor, Tensor, std::optional<Tensor>, AdamStep)> adam_step{
     "adam_step", "param, grad, exp_avg, exp_avg_sq, max_exp_avg_sq", infer_adam, "adam_step_"};
 }  // namespace ops
+
+void StepsTogether::finish() {
+  if (const auto make = std::exchange(make_, nullptr)) make();
+}
+StepsTogether::~StepsTogether() {
+  --depth_;
+  try {
+    finish();
+  } catch (...) {  // another error is on its way already
+  }
+}
 
 void sgd_step_(const Tensor& param, const Tensor& grad, const Tensor& momentum_buffer, const SgdStep& step) {
   const NoGradGuard no_grad;

@@ -1,6 +1,7 @@
 #include <taper/autograd/engine.h>
 #include <taper/autograd/gradcheck.h>
 #include <taper/factory.h>
+#include <taper/ops/compare.h>
 #include <taper/ops/index.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/pools.h>
@@ -62,7 +63,7 @@ TEST_CASE("volumes are pooled as their planes would be, and places count through
 
 TEST_CASE("pools to a given size take parts of nearly equal size") {
   const Tensor x = line({1., 2., 3., 4., 5.});
-  CHECK(values(adaptive_avg_pool1d(x, {2})) == Values{2, 4});
+  CHECK(allclose(adaptive_avg_pool1d(x, {2}), line({2., 4.})));
   CHECK(values(adaptive_avg_pool1d(x, {std::nullopt})) == Values{1, 2, 3, 4, 5});
   const auto [best, at] = adaptive_max_pool1d_with_indices(x, {2});
   CHECK(values(best) == Values{3, 5});

@@ -9,8 +9,8 @@
 namespace taper::cuda_kernels {
 namespace {
 
-constexpr std::array kWatchers = {"index",       "index_put",      "gather",    "scatter",
-                                  "scatter_add", "scatter_reduce", "embedding", "bernoulli"};
+constexpr std::array kWatchers = {"index",          "index_put", "gather",    "scatter",       "scatter_add",
+                                  "scatter_reduce", "embedding", "bernoulli", "cross_entropy", "nll_loss"};
 
 std::atomic<bool>& immediate() {
   static std::atomic<bool> on = [] {
@@ -50,6 +50,10 @@ void throw_findings(DeviceState& device) {
       "cuda::set_immediate_checks(true), or TAPER_CUDA_CHECKS=immediate in the environment";
   if (f.watcher == Watcher::bernoulli)
     raise<ValueError>(op, ": p holds probabilities from 0 to 1, one of them is ", f.number, "; ", where, kLate);
+  if (f.watcher == Watcher::cross_entropy || f.watcher == Watcher::nll_loss)
+    raise<IndexError>(op, ": a target is ", f.position, ", which is not a class: input has ", f.size,
+                      " classes, from 0 to ", f.size - 1, ", and ignore_index is ", std::int64_t(f.number), "; ", where,
+                      kLate);
   raise<IndexError>(op, ": index ", f.position, " is out of range for dim ", f.dim, ", which has size ", f.size, "; ",
                     where, kLate);
 }

@@ -6,16 +6,23 @@ namespace taper::cuda_kernels {
 void install_cuda();
 
 // One per file of kernels/cuda/host that serves operators.
+void install_conv();
 void install_copy();
+void install_image();
 void install_index();
 void install_linalg();
+void install_loss();
 void install_matmul();
+void install_norm();
+void install_optim();
 void install_pointwise();
+void install_pool();
 void install_random();
 void install_reduce();
 void install_scan();
 void install_scatter();
 void install_shapes();
+void install_softmax();
 void install_sort();
 void install_view();
 

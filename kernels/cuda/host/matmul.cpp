@@ -2,14 +2,12 @@
 #include <taper/operator.h>
 #include <taper/ops/matmul.h>
 
-#include <limits>
 #include <type_traits>
 
-#include "blas.h"
 #include "cuda/integer_gemm.h"
 #include "device.h"
 #include "elementwise.h"
-#include "errors.h"
+#include "gemm.h"
 #include "install.h"
 #include "matrices.h"
 #include "widened.h"
@@ -32,12 +30,6 @@ struct Product {
   bool accumulate = false;
 };
 
-int as_int(const char* op, std::int64_t n) {
-  check<ShapeError>(n <= std::numeric_limits<int>::max(), op, ": a size or stride of ", n,
-                    " is more than cuBLAS can count; multiply in parts");
-  return int(n);
-}
-
 template <class T>
 void multiply(const char* op, const OnDevice& on, const Product& p, const T* a, const T* b, T* c) {
   if constexpr (std::is_integral_v<T>) {
@@ -54,24 +46,21 @@ void multiply(const char* op, const OnDevice& on, const Product& p, const T* a, 
                             p.accumulate};
     integer_gemm(on.queue(), shape, a, b, c);
   } else {
-    // Row-major C = A B is column-major C^T = B^T A^T.
-    const T one = 1, beta = p.accumulate ? 1 : 0;
-    constexpr bool is_float = std::is_same_v<T, float>;
-    constexpr cudaDataType_t type = is_float ? CUDA_R_32F : CUDA_R_64F;
-    const cublasOperation_t left = p.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N, right = p.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-    const int m = as_int(op, p.m), n = as_int(op, p.n), k = as_int(op, p.k);
-    const int lda = as_int(op, p.lda), ldb = as_int(op, p.ldb);
-    constexpr cublasComputeType_t compute = is_float ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_64F;
-    cublasHandle_t handle = blas_handle(on);
-    if (p.batch == 1)
-      check_cublas(cublasGemmEx(handle, left, right, n, m, k, &one, b, type, ldb, a, type, lda, &beta, c, type, n,
-                                compute, CUBLAS_GEMM_DEFAULT),
-                   op);
-    else
-      check_cublas(
-          cublasGemmStridedBatchedEx(handle, left, right, n, m, k, &one, b, type, ldb, p.step_b, a, type, lda, p.step_a,
-                                     &beta, c, type, n, p.m * p.n, as_int(op, p.batch), compute, CUBLAS_GEMM_DEFAULT),
-          op);
+    gemm(op, on,
+         {.trans_a = p.trans_a,
+          .trans_b = p.trans_b,
+          .m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .lda = p.lda,
+          .ldb = p.ldb,
+          .ldc = p.n,
+          .batch = p.batch,
+          .step_a = p.step_a,
+          .step_b = p.step_b,
+          .step_c = p.m * p.n,
+          .accumulate = p.accumulate},
+         a, b, c);
   }
 }
 

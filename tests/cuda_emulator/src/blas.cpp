@@ -123,7 +123,9 @@ cublasStatus_t gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb
   need(A, extent(ra, ca, lda, at) + (batch - 1) * sa * es, what);
   need(B, extent(rb, cb, ldb, bt) + (batch - 1) * sb * size_of(bt), what);
   need(C, extent(m, n, ldc, ct) + (batch - 1) * sc * size_of(ct), what);
-  if (batch > 1 && std::llabs(sc) < (n - 1) * ldc + m) fail("%s: the batches of C overlap (stride %lld)", what, sc);
+  const bool side_by_side = sc >= m && (batch - 1) * sc + m <= ldc;  // columns of each between columns of the others
+  if (batch > 1 && std::llabs(sc) < (n - 1) * ldc + m && !side_by_side)
+    fail("%s: the batches of C overlap (stride %lld)", what, sc);
   A = real(A);
   B = real(B);
   C = real(C);

@@ -31,6 +31,27 @@ struct AdamStep {
 void adam_step_(const Tensor& param, const Tensor& grad, const Tensor& exp_avg, const Tensor& exp_avg_sq,
                 const Tensor& max_exp_avg_sq, const AdamStep& step);
 
+/// While it lives, a device may put off what sgd_step_ and adam_step_ of this thread write, to write many parameters in
+/// one pass. Until finish() nothing may read or write a parameter or its state but the steps themselves, each once.
+class StepsTogether {
+ public:
+  StepsTogether() noexcept { ++depth_; }
+  ~StepsTogether();
+  StepsTogether(const StepsTogether&) = delete;
+  StepsTogether& operator=(const StepsTogether&) = delete;
+
+  /// Makes the steps that were put off. The destructor does so too, but cannot say if it fails.
+  static void finish();
+  static bool is_active() noexcept { return depth_ > 0; }
+  /// For kernels: what finish() is to call, once.
+  using Make = void (*)();
+  static void when_done(Make make) noexcept { make_ = make; }
+
+ private:
+  static inline constinit thread_local int depth_ = 0;
+  static inline constinit thread_local Make make_ = nullptr;
+};
+
 namespace ops {
 // In place on the first argument; the state is written too.
 extern StructuredOp<Tensor(Tensor, Tensor, std::optional<Tensor>, SgdStep)> sgd_step;

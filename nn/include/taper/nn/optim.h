@@ -30,6 +30,7 @@ class SGD final : public OptimizerWith<SGDOptions> {
   std::array<const char*, kMaxState> state_names() const override { return {"momentum_buffer"}; }
   void visit_options(std::size_t group, OptionVisitor& v) override;
   void check_options(std::size_t group) const override;
+  bool steps_only() const override { return true; }
   void update(Slot& slot, const Tensor& grad, std::size_t group) override;
 };
 
@@ -68,6 +69,7 @@ class AdamFamily : public OptimizerWith<O> {
   bool needs_state(std::size_t group, std::size_t i) const override;
   void visit_options(std::size_t group, OptionVisitor& v) override;
   void check_options(std::size_t group) const override;
+  bool steps_only() const override { return true; }
   void update(Slot& slot, const Tensor& grad, std::size_t group) override;
 };
 extern template class AdamFamily<AdamOptions, false>;

@@ -93,6 +93,9 @@ class Optimizer {
   virtual void visit_options(std::size_t group, OptionVisitor& v) = 0;
   /// Throws ValueError if an option of the group is out of its domain.
   virtual void check_options(std::size_t group) const = 0;
+  /// Whether update() touches a parameter and its state by sgd_step_ and adam_step_ alone, so that a device may make
+  /// the steps of many parameters at once.
+  virtual bool steps_only() const { return false; }
   virtual void update(Slot& slot, const Tensor& grad, std::size_t group) = 0;
 
   /// Throws if the parameters cannot form a group: none, not leaves, not floating, or in a group already.

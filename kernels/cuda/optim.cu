@@ -1,0 +1,94 @@
+#include <cmath>
+
+#include "launch.cuh"
+#include "optim.h"
+
+namespace taper::cuda_kernels {
+namespace {
+
+constexpr unsigned kThreads = 256, kPerThread = 4, kPerBlock = kThreads * kPerThread;
+
+/// Calls update(tensor, i) for the elements of this block.
+template <class F>
+__device__ __forceinline__ void for_elements_of_block(const StepTensors& ts, const F& update) {
+  std::uint32_t low = 0, high = ts.count;  // the last tensor that begins at or before this block
+  while (high - low > 1) {
+    const std::uint32_t middle = (low + high) / 2;
+    (ts.first_block[middle] <= blockIdx.x ? low : high) = middle;
+  }
+  const StepTensor& t = ts.tensor[low];
+  const std::int64_t begin = std::int64_t(blockIdx.x - ts.first_block[low]) * kPerBlock + threadIdx.x;
+#pragma unroll
+  for (unsigned k = 0; k < kPerThread; ++k)
+    if (const std::int64_t i = begin + k * kThreads; i < t.count) update(t, i);
+}
+
+template <class T>
+__global__ void sgd(const StepTensors ts, const SgdFactors<T> f) {
+  using F = SgdFactors<T>;
+  for_elements_of_block(ts, [&](const StepTensor& t, std::int64_t i) {
+    T* const p = static_cast<T*>(t.param);
+    const T param = p[i];
+    T g = f.sign * static_cast<const T*>(t.grad)[i];
+    if (f.flags & F::decays) g += f.decay * param;  // not without decay: 0 * inf would be NaN
+    if (f.flags & F::has_momentum) {
+      T* const buffer = static_cast<T*>(t.state[0]);
+      const T moved = f.flags & F::first ? g : f.keep * buffer[i] + f.take * g;
+      buffer[i] = moved;
+      g = f.flags & F::nesterov ? g + f.keep * moved : moved;
+    }
+    p[i] = param - f.lr * g;
+  });
+}
+
+template <class T>
+__global__ void adam(const StepTensors ts, const AdamFactors<T> f) {
+  using F = AdamFactors<T>;
+  for_elements_of_block(ts, [&](const StepTensor& t, std::int64_t i) {
+    T *const p = static_cast<T*>(t.param), *const m = static_cast<T*>(t.state[0]),
+             *const v = static_cast<T*>(t.state[1]);
+    const T param = p[i];
+    T g = f.sign * static_cast<const T*>(t.grad)[i];
+    if (f.flags & F::decays) g += f.decay * param;
+    const T mean = f.beta1 * m[i] + f.rest1 * g;
+    const T square = f.beta2 * v[i] + f.rest2 * g * g;
+    m[i] = mean;
+    v[i] = square;
+    T largest = square;
+    if (f.flags & F::keeps_largest) {
+      T* const most = static_cast<T*>(t.state[2]);
+      // As maximum(): a NaN on either side stays.
+      largest = square > most[i] || square != square ? square : most[i];
+      most[i] = largest;
+    }
+    p[i] = f.shrink * param - f.step_size * (mean / (std::sqrt(largest) * f.root_scale + f.eps));
+  });
+}
+
+template <class F>
+void start(const Queue& queue, const char* name, StepTensors& ts, void (*kernel)(StepTensors, F), const F& factors) {
+  std::uint32_t blocks = 0;
+  for (std::uint32_t i = 0; i < ts.count; ++i) {
+    ts.first_block[i] = blocks;
+    blocks += std::uint32_t((ts.tensor[i].count + kPerBlock - 1) / kPerBlock);
+  }
+  if (blocks > 0) launch(queue, name, blocks, kThreads, 0, kernel, ts, factors);
+}
+
+}  // namespace
+
+template <class T>
+void sgd_steps(const Queue& queue, StepTensors& ts, const SgdFactors<T>& factors) {
+  start<SgdFactors<T>>(queue, "sgd_step_", ts, sgd<T>, factors);
+}
+template <class T>
+void adam_steps(const Queue& queue, StepTensors& ts, const AdamFactors<T>& factors) {
+  start<AdamFactors<T>>(queue, "adam_step_", ts, adam<T>, factors);
+}
+
+template void sgd_steps(const Queue&, StepTensors&, const SgdFactors<float>&);
+template void sgd_steps(const Queue&, StepTensors&, const SgdFactors<double>&);
+template void adam_steps(const Queue&, StepTensors&, const AdamFactors<float>&);
+template void adam_steps(const Queue&, StepTensors&, const AdamFactors<double>&);
+
+}  // namespace taper::cuda_kernels
