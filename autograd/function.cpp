@@ -145,8 +145,15 @@ void FunctionNode::record(const TensorList& inputs, TensorList& results) {
                          " tensors, but the history of its base can follow one only; make it two functions, or pass "
                          "a clone() of the view");
   }
-  for (Tensor& t : results) {
-    if (contains(context.non_differentiable_, t) || !is_floating(t.dtype())) {
+  const TensorList returned = results;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Tensor& t = results[i];
+    std::size_t first = 0;
+    while (!returned[first].is_same(returned[i])) ++first;
+    if (first < i) {  // the same tensor again, whose gradient arrives at its first place
+      add_output(t.spec());
+      t = results[first];
+    } else if (contains(context.non_differentiable_, t) || !is_floating(t.dtype())) {
       add_output(t.spec());
       if (t.requires_grad()) t = t.detach();
     } else if (is_input(t) && contains(dirty(), t)) {
@@ -158,10 +165,8 @@ void FunctionNode::record(const TensorList& inputs, TensorList& results) {
       rebase_history(t, IntrusivePtr<Node>(this), argument);
     } else {
       const NoGradGuard no_grad;
-      if (is_input(t))
+      if (is_input(t) || meta_of(t))  // or some tensor from elsewhere, whose history is its own
         t = taper::detail::make_view(t, {t.impl()->geometry(), t.storage_offset()}, false, name());
-      else if (meta_of(t))
-        t = t.detach();  // some tensor from elsewhere, whose history is its own
       set_history(t, IntrusivePtr<Node>(this));
     }
   }

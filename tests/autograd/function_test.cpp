@@ -518,3 +518,36 @@ TEST_CASE("a view that forward looks at between its write and the new history fo
   other.sum().backward();
   CHECK(values(x.grad()) == Values{3, 0});
 }
+
+TEST_CASE("a result that is returned twice is one tensor") {
+  struct Twice : Function<Twice> {
+    static TensorList forward(Context&, const Tensor& x) {
+      const Tensor y = x * 2;
+      return {y, x * 3, y};
+    }
+    static TensorList backward(Context&, TensorList g) { return {g[0] * 2 + g[1] * 3 + g[2] * 2}; }
+  };
+  Tensor x = leaf({1, 2});
+  TensorList y = Twice::apply(x);
+  CHECK(y[0].is_same(y[2]));
+  y[0].mul_(10);  // seen by both
+  (y[0] + y[1] + y[2]).sum().backward();
+  CHECK(values(x.grad()) == Values{43, 43});
+}
+
+TEST_CASE("a tensor from elsewhere that forward returns cannot be written through the result", "[B1]") {
+  static Tensor elsewhere;
+  struct Other : Function<Other> {
+    static Tensor forward(Context&, const Tensor&) { return elsewhere; }
+    static TensorList backward(Context&, TensorList g) { return {g[0] * 7}; }
+  };
+  elsewhere = leaf({5, 6});
+  Tensor x = leaf({1, 2});
+  Tensor y = Other::apply(x);
+  CHECK(contains(message_of<AutogradError>([&] { y.mul_(2); }), "returned by a user's function"));
+  CHECK(values(elsewhere) == Values{5, 6});
+  y.sum().backward();
+  CHECK(values(x.grad()) == Values{7, 7});
+  CHECK_FALSE(elsewhere.grad().defined());
+  elsewhere = {};
+}
