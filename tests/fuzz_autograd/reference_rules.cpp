@@ -120,10 +120,12 @@ std::vector<Flow> Reference::differentiate(int operation, const Flow& g) {
       if (wants(0)) out[0] = apply(Rule::matmul, {g, view_of(y)});
       if (wants(1)) out[1] = apply(Rule::matmul, {view_of(x), g});
       break;
-    case Rule::extremum:
+    case Rule::extremum: {
+      const Flow shared = chosen(linear(g));  // halved where both are equal
       for (std::size_t i = 0; i < out.size(); ++i)
-        if (wants(i)) out[i] = chosen(chosen(linear(g)));
+        if (wants(i)) out[i] = chosen(shared);
       break;
+    }
     case Rule::power:
       if (op.number != 0) out[0] = mul(g, linear(apply(Rule::power, {x}, op.number - 1)));
       break;
