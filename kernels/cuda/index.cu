@@ -13,7 +13,7 @@ __global__ void take_kernel(const Walk<3> walk, const Positions positions, const
     std::int64_t at[3];
     walk.find(i, at);
     const std::int64_t position = position_at(positions, at[2]);
-    to[at[0]] = position < 0 ? T(0) : from[at[1] + position * step];
+    to[at[0]] = position < 0 ? T{} : from[at[1] + position * step];
   }
 }
 
@@ -121,6 +121,9 @@ template void take(const Queue&, const Walk<3>&, const Positions&, std::int64_t,
 template void take(const Queue&, const Walk<3>&, const Positions&, std::int64_t, std::uint16_t*, const std::uint16_t*);
 template void take(const Queue&, const Walk<3>&, const Positions&, std::int64_t, std::uint32_t*, const std::uint32_t*);
 template void take(const Queue&, const Walk<3>&, const Positions&, std::int64_t, std::uint64_t*, const std::uint64_t*);
+template void take(const Queue&, const Walk<3>&, const Positions&, std::int64_t, Sixteen*, const Sixteen*);
+template void replace(const Queue&, const Walk<5>&, const Positions&, std::int64_t, const Owners&, Sixteen*,
+                      const Sixteen*);
 template void replace(const Queue&, const Walk<5>&, const Positions&, std::int64_t, const Owners&, std::uint8_t*,
                       const std::uint8_t*);
 template void replace(const Queue&, const Walk<5>&, const Positions&, std::int64_t, const Owners&, std::uint16_t*,

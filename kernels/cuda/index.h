@@ -1,6 +1,6 @@
 #pragma once
-// Reading and writing where positions say. Elements are moved by size: a .cu file has unsigned types of 1, 2, 4 and 8
-// bytes.
+// Reading and writing where positions say. Elements are moved by size: the types are unsigned integers of 1, 2, 4 and 8
+// bytes, and Sixteen.
 #include <cstdint>
 
 #include "cuda/positions.h"
@@ -8,6 +8,10 @@
 #include "cuda/walk.h"
 
 namespace taper::cuda_kernels {
+
+struct alignas(16) Sixteen {
+  std::uint64_t part[2];
+};
 
 /// to[...] = from[... + position * step]; 0 where the position is out of range.
 template <class T>

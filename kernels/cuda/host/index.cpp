@@ -1,6 +1,4 @@
 // Reading and writing at positions along some dims, x[..., i, j, ...]: index, index_put, embedding.
-#include "cuda/index.h"
-
 #include <taper/operator.h>
 #include <taper/ops/embedding.h>
 #include <taper/ops/index.h>
@@ -10,6 +8,7 @@
 #include "combine.h"
 #include "elementwise.h"
 #include "install.h"
+#include "moves.h"
 #include "positions.h"
 #include "widened.h"
 
@@ -94,9 +93,7 @@ void read(Tensor& out, const Tensor& self, const TensorList& indices, IntSpan di
   const Cut cut(self, indices, dims);
   const Joined at(on, watcher, self, indices, dims, cut.positions);
   const Walk<3> walk = walk_over<3>("index", cut.sizes, {out.strides().vec(), cut.self, cut.in_result(at.strides)});
-  dispatch_size(self.dtype(), [&]<class T>(Type<T>) {
-    take(on.queue(), walk, at.positions, at.step, elements<T>(out), elements<const T>(self));
-  });
+  take_elements(on, walk, at.positions, at.step, out, self);
 }
 void index(Tensor& out, const Tensor& self, const TensorList& indices, const IntSpan& dims) {
   read(out, self, indices, dims, Watcher::index);
@@ -121,9 +118,7 @@ void replace_at(const OnDevice& on, const Tensor& out, const Cut& cut, const Joi
   const Walk<5> walk = walk_over<5>("index_put", cut.sizes,
                                     {cut.self, values.strides().vec(), cut.in_result(at.strides),
                                      IntVec(cut.sizes.size(), 0), cut.in_result(dense_strides(cut.positions))});
-  dispatch_size(out.dtype(), [&]<class T>(Type<T>) {
-    replace(on.queue(), walk, at.positions, at.step, owners, elements<T>(out), elements<const T>(values));
-  });
+  replace_elements(on, walk, at.positions, at.step, owners, out, values);
 }
 
 /// One line of positions, which all elements of the blocks share.

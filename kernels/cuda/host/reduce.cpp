@@ -10,29 +10,25 @@
 
 #include "caching_allocator.h"
 #include "cpu/reduce_plan.h"
-#include "cuda/along.h"
+#include "cuda/products.h"
 #include "cuda/reduce_ops.h"
 #include "device.h"
 #include "elementwise.h"
 #include "install.h"
+#include "moves.h"
+#include "positions.h"
 #include "widened.h"
 
 namespace taper::cuda_kernels {
 namespace {
 
-constexpr std::int64_t kMost = (std::int64_t(1) << 31) - 1;  // kernels count in 32 bits
-constexpr std::int64_t kShort = 32;                          // what one thread can as well add up alone
-constexpr std::int64_t kWorthAThread = 64;                   // elements that are worth cutting off for another thread,
-constexpr std::int64_t kWorthABlock = 4096;                  // or another block
+constexpr std::int64_t kShort = 32;          // what one thread can as well add up alone
+constexpr std::int64_t kWorthAThread = 64;   // elements that are worth cutting off for another thread,
+constexpr std::int64_t kWorthABlock = 4096;  // or another block
 
 /// bool's bytes order alike, and count alike.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
-
-template <class T>
-T* elements(const Tensor& t) {
-  return static_cast<T*>(t.impl()->data());
-}
 
 std::int32_t copy_loops(Reduction::Dim* dims, const cpu_kernels::ReduceLoops& loops, const char* op) {
   check<NotImplementedError>(loops.size() <= std::size_t(Reduction::kMaxDims), op, ": the operand has ", loops.size(),
@@ -65,7 +61,8 @@ void choose_shape(Reduction& r, const cpu_kernels::ReducePlan& plan, unsigned mu
 template <class Op>
 void reduce(const char* name, const Tensor& x, const cpu_kernels::ReducePlan& plan, const Op& op) {
   if (plan.results == 0) return;
-  check<NotImplementedError>(plan.results <= kMost && plan.per_result <= kMost, name, ": ", x, " has more than ", kMost,
+  check<NotImplementedError>(plan.results <= kMostCounted && plan.per_result <= kMostCounted, name, ": ", x,
+                             " has more than ", kMostCounted,
                              " results, or elements for one of them; reduce it in parts");
   const OnDevice on(x.device());
   Reduction r{};
@@ -173,54 +170,27 @@ void logsumexp(Tensor& out, const Tensor& x, const Reduced& r) {
   });
 }
 
-/// Elements of one size, whatever their type.
-template <class F>
-void dispatch_size(DType d, F&& f) {
-  switch (itemsize(d)) {
-    case 1:
-      return f(Type<std::uint8_t>{});
-    case 2:
-      return f(Type<std::uint16_t>{});
-    case 4:
-      return f(Type<std::int32_t>{});
-    default:
-      return f(Type<std::int64_t>{});
-  }
+/// Strides of what positions along dim go into, in the shape of the positions.
+IntVec apart_from(const Tensor& t, std::int64_t dim) {
+  IntVec strides = t.strides().vec();
+  strides[std::size_t(dim)] = 0;
+  return strides;
 }
-
-/// The walk over `shape`, in which `moved` is moved by an index along `dim`.
-Along along(const char* name, const Tensor& shape, const Tensor& moved, const Tensor& index, const Tensor& fixed,
-            std::int64_t dim) {
-  check<NotImplementedError>(shape.dim() <= Along::kMaxDims && shape.numel() <= kMost, name, ": ", shape,
-                             " has too many dimensions or elements for cuda");
-  Along a{};
-  a.count = std::uint32_t(shape.numel());
-  a.rank = shape.dim();
-  a.step = moved.stride(dim);
-  for (int d = 0; d < a.rank; ++d) {
-    const int from = a.rank - 1 - d;
-    a.dim[d] = {FastDiv::by(std::uint32_t(shape.size(from))), moved.stride(from), index.stride(from),
-                fixed.stride(from)};
-  }
-  return a;
-}
-
 void place_along(Tensor& out, const Tensor& g, const Tensor& index, const std::int64_t& dim, const std::int64_t&) {
   fill_elements(out, 0);
   if (index.numel() == 0) return;
   const OnDevice on(out.device());
-  dispatch_size(g.dtype(), [&]<class T>(Type<T>) {
-    place_elements(on.queue(), along("place_along", index, out, index, g, dim), elements<T>(out),
-                   elements<const std::int64_t>(index), elements<const T>(g));
-  });
+  const IntVec none(std::size_t(index.dim()), 0);
+  const Walk<5> walk = walk_over<5>("place_along", index.sizes(),
+                                    {apart_from(out, dim), g.strides().vec(), index.strides().vec(), none, none});
+  replace_elements(on, walk, trusted_positions(index), out.stride(dim), {}, out, g);
 }
 void take_along(Tensor& out, const Tensor& x, const Tensor& index, const std::int64_t& dim) {
   if (index.numel() == 0) return;
   const OnDevice on(out.device());
-  dispatch_size(x.dtype(), [&]<class T>(Type<T>) {
-    take_elements(on.queue(), along("take_along", index, x, index, out, dim), elements<T>(out),
-                  elements<const std::int64_t>(index), elements<const T>(x));
-  });
+  const Walk<3> walk =
+      walk_over<3>("take_along", index.sizes(), {out.strides().vec(), apart_from(x, dim), index.strides().vec()});
+  take_elements(on, walk, trusted_positions(index), x.stride(dim), out, x);
 }
 
 void prod_of_others(Tensor& out, const Tensor& x, const Reduced& r) {

@@ -3,9 +3,9 @@
 #include <taper/ops/index.h>
 
 #include "combine.h"
-#include "cuda/index.h"
 #include "elementwise.h"
 #include "install.h"
+#include "moves.h"
 #include "positions.h"
 #include "widened.h"
 
@@ -40,10 +40,7 @@ void gather(Tensor& out, const Tensor& self, const std::int64_t& dim, const Tens
   const Indexed from(self, dim, index);
   const Walk<3> walk =
       walk_over<3>("gather", index.sizes(), {out.strides().vec(), from.strides, index.strides().vec()});
-  dispatch_size(self.dtype(), [&]<class T>(Type<T>) {
-    take(on.queue(), walk, positions_in(on, Watcher::gather, index, from.size, from.dim, false), from.step,
-         elements<T>(out), elements<const T>(self));
-  });
+  take_elements(on, walk, positions_in(on, Watcher::gather, index, from.size, from.dim, false), from.step, out, self);
 }
 
 /// The last of the positions that meet at an element is the one that is written.
@@ -65,9 +62,7 @@ void replace_at(const Tensor& out, std::int64_t dim, const Tensor& index, const 
   const Walk<5> walk = walk_over<5>(
       "scatter", index.sizes(),
       {into.strides, strides_like(src, index), index.strides().vec(), of_owner, dense_strides(index.sizes())});
-  dispatch_size(out.dtype(), [&]<class T>(Type<T>) {
-    replace(on.queue(), walk, positions, into.step, owners, elements<T>(out), elements<const T>(src));
-  });
+  replace_elements(on, walk, positions, into.step, owners, out, src);
 }
 
 /// Lines of index along dim; those that are the same memory again are sorted once.

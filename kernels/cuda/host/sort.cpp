@@ -3,10 +3,10 @@
 #include <taper/operator.h>
 #include <taper/ops/sort.h>
 
-#include "cuda/index.h"
 #include "cuda/sort.h"
 #include "elementwise.h"
 #include "install.h"
+#include "moves.h"
 #include "positions.h"
 #include "walks.h"
 #include "widened.h"
@@ -110,9 +110,7 @@ void pick(const OnDevice& on, std::array<Tensor, 2>& out, const Tensor& x, const
   const Tensor places = look_at(order, shown, order.storage_offset() + first);
   copy_elements(out[1], places);
   const Walk<3> walk = walk_over<3>("sort", out[0].sizes(), {out[0].strides().vec(), source, of_order});
-  dispatch_size(x.dtype(), [&]<class T>(Type<T>) {
-    take(on.queue(), walk, trusted_positions(places), step, elements<T>(out[0]), elements<const T>(x));
-  });
+  take_elements(on, walk, trusted_positions(places), step, out[0], x);
 }
 
 void sort(std::array<Tensor, 2>& out, const Tensor& x, const std::int64_t& dim, const bool& descending) {
