@@ -69,6 +69,7 @@ struct Tile {
   }
 };
 
+// What a thread reads of shared memory last, it is also the one to write first for the next tile or line.
 template <class Key>
 __global__ void count_digits(const DigitPass pass, const Key* keys) {
   TAPER_SHARED(std::uint32_t, count, [DigitPass::kDigits]);
@@ -83,7 +84,6 @@ __global__ void count_digits(const DigitPass pass, const Key* keys) {
     if (threadIdx.x < DigitPass::kDigits)
       pass.counts[(tile.line * DigitPass::kDigits + threadIdx.x) * pass.tiles.divisor + tile.number] =
           count[threadIdx.x];
-    __syncthreads();
   }
 }
 
@@ -113,7 +113,6 @@ __global__ void begin_digits(const DigitPass pass) {
       counts[i] = at;
       at += here;
     }
-    __syncthreads();
   }
 }
 
@@ -148,7 +147,6 @@ __global__ void move_by_digit(const DigitPass pass, const Key* keys, const std::
       to_keys[to] = key;
       to_order[to] = order ? order[first + i] : i;
     }
-    __syncthreads();
   }
 }
 

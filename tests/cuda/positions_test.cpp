@@ -52,6 +52,12 @@ TEST_CASE("cuda adds at positions in the cpu's order, for any number of them", "
   }
 }
 
+TEST_CASE("more long lines of positions than cuda has blocks are added up right", "[cuda]") {
+  manual_seed(4);
+  CHECK(same_on_cuda([](auto t, auto i, auto r) { return scatter_add(t, 1, i, r); }, noise({70, 7}),
+                     draws(7, {70, 1030}), noise({70, 1030})));
+}
+
 TEST_CASE("of several writes to one cuda element the last remains, for any number of them", "[cuda]") {
   manual_seed(6);
   const Tensor table = noise({40, 3});
