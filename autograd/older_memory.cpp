@@ -13,13 +13,14 @@ namespace {
 
 std::uint64_t next_storage() { return empty(IntSpan{0}).storage()->id(); }
 
-/// How much of what it writes to a writer replaces, whatever was there.
+/// How much of what it writes to a writer replaces, so that the same call once more would change nothing.
 enum class Overwrites { nothing, part, all };
 Overwrites overwritten_by(std::string_view writer) {
   for (const std::string_view all :
        {"copy_", "fill_", "zero_", "normal_", "uniform_", "exponential_", "random_", "bernoulli_"})
     if (writer == all) return Overwrites::all;
-  for (const std::string_view part : {"masked_fill_", "index_fill_", "index_copy_"})
+  for (const std::string_view part :
+       {"masked_fill_", "index_fill_", "index_copy_", "masked_scatter_", "scatter_", "embedding_renorm_"})
     if (writer == part) return Overwrites::part;
   return Overwrites::nothing;
 }

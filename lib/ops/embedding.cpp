@@ -50,10 +50,15 @@ Tensor& embedding_renorm_(Tensor& weight, const Tensor& indices, double max_norm
   check<ValueError>(max_norm >= 0, "embedding_renorm_: max_norm is ", max_norm, ", expected 0 or more");
   if (indices.numel() == 0) return weight;
   const NoGradGuard no_grad;
-  const Tensor rows = std::get<0>(unique(indices));
-  const Tensor old = index_select(weight, 0, rows), length = norm(old, norm_type, 1, true);
-  const Tensor factor = where(length.gt(max_norm), max_norm / (length + 1e-7), 1);
-  return index_copy_(weight, 0, rows, old.mul(factor));
+  {
+    const ExcludeKeysGuard as_one(DispatchKey::Watch);  // a second call finds nothing to do: it reads no old value
+    const Tensor rows = std::get<0>(unique(indices));
+    const Tensor old = index_select(weight, 0, rows), length = norm(old, norm_type, 1, true);
+    const Tensor factor = where(length.gt(max_norm), max_norm / (length + 1e-7), 1);
+    index_copy_(weight, 0, rows, old.mul(factor));
+  }
+  weight.impl()->count_write("embedding_renorm_");
+  return weight;
 }
 
 }  // namespace taper

@@ -364,6 +364,14 @@ TEST_CASE("a region may write to older memory, unless it then reads what was the
   y.sum().backward();
   CHECK(values(x.grad())[1] == Approx(std::exp(2.0)));
 
+  nn::Embedding rows(3, 2, {.max_norm = 0.5});
+  const Tensor at = tensor({0, 2, 0});
+  y = checkpoint([&](const Tensor& t) { return (t * rows(at)).exp(); }, ones({3, 2}, {.requires_grad = true}));
+  const Tensor renormed = rows.weight.detach().clone();
+  y.sum().backward();
+  CHECK(values(rows.weight) == values(renormed));
+  CHECK(rows.weight.grad().defined());
+
   y = checkpoint([=](const Tensor& t) mutable { return (t * count.add_(1)).exp(); }, x);
   CHECK(contains(message_of<InplaceConflictError>([&] { y.sum().backward(); }), "add_() has changed its memory"));
 }
