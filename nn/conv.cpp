@@ -1,5 +1,6 @@
 #include <taper/factory.h>
 #include <taper/nn/conv.h>
+#include <taper/ops/pad.h>
 
 #include "fan_init.h"
 
@@ -20,6 +21,20 @@ void check_arguments(const char* name, std::int64_t in_channels, std::int64_t ou
   check<ValueError>(groups > 0 && in_channels % groups == 0 && out_channels % groups == 0, name,
                     ": groups must divide in_channels and out_channels, got ", groups, " for ", in_channels, " and ",
                     out_channels);
+}
+
+/// Entries that are added before and after a dim.
+struct Ends {
+  std::int64_t before, after;
+};
+Ends ends_of(bool is_same, std::int64_t amount, std::int64_t kernel_size, std::int64_t dilation) {
+  if (!is_same) return {amount, amount};
+  const std::int64_t both = dilation * (kernel_size - 1);
+  return {both / 2, both - both / 2};
+}
+const char* name_of(PaddingMode mode) {
+  constexpr const char* kNames[] = {"zeros", "reflect", "replicate", "circular"};
+  return kNames[std::size_t(mode)];
 }
 
 /// What the options of a transposed convolution print as.
@@ -51,6 +66,14 @@ Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, IntPair kern
 void Conv2d::reset_parameters() { init_by_fan_in(weight, bias); }
 
 Tensor Conv2d::forward(const Tensor& x) {
+  if (options_.padding_mode != PaddingMode::zeros) {
+    const Conv2dPadding& p = options_.padding;
+    const Ends h = ends_of(p.is_same, p.amount.h, kernel_size_.h, options_.dilation.h);
+    const Ends w = ends_of(p.is_same, p.amount.w, kernel_size_.w, options_.dilation.w);
+    const Tensor padded = pad(x, {w.before, w.after, h.before, h.after}, name_of(options_.padding_mode));
+    return conv2d(padded, weight, bias,
+                  {.stride = options_.stride, .dilation = options_.dilation, .groups = options_.groups});
+  }
   return conv2d(x, weight, bias,
                 {.stride = options_.stride,
                  .padding = options_.padding,
@@ -74,6 +97,7 @@ std::string Conv2d::extra_repr() const {
   if (!(o.dilation == IntPair(1))) s += ", dilation=" + name_of(o.dilation);
   if (o.groups != 1) s += ", groups=" + std::to_string(o.groups);
   if (!bias.defined()) s += ", bias=False";
+  if (o.padding_mode != PaddingMode::zeros) s += std::string(", padding_mode=") + name_of(o.padding_mode);
   return s;
 }
 
@@ -90,6 +114,11 @@ Conv1d::Conv1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t
   init_by_fan_in(weight, bias);
 }
 Tensor Conv1d::forward(const Tensor& x) {
+  if (options_.padding_mode != PaddingMode::zeros) {
+    const Ends l = ends_of(options_.padding.is_same, options_.padding.amount, kernel_size_, options_.dilation);
+    return conv1d(pad(x, {l.before, l.after}, name_of(options_.padding_mode)), weight, bias,
+                  {.stride = options_.stride, .dilation = options_.dilation, .groups = options_.groups});
+  }
   return conv1d(x, weight, bias,
                 {.stride = options_.stride,
                  .padding = options_.padding,
@@ -111,6 +140,7 @@ std::string Conv1d::extra_repr() const {
   if (o.dilation != 1) s += ", dilation=" + name_of(o.dilation);
   if (o.groups != 1) s += ", groups=" + std::to_string(o.groups);
   if (!bias.defined()) s += ", bias=False";
+  if (o.padding_mode != PaddingMode::zeros) s += std::string(", padding_mode=") + name_of(o.padding_mode);
   return s;
 }
 

@@ -128,6 +128,27 @@ TEST_CASE("convolutions have PyTorch's shapes, options and start values") {
   CHECK_THROWS_WITH(nn::Conv2d(1, 4, 3, {.stride = 2, .padding = "same"}), Contains("needs stride 1"));
 }
 
+TEST_CASE("a convolution continues what is at the edges as padding_mode says") {
+  const Tensor x = tensor({{{1.0, 2.0, 3.0, 4.0}}}, float32);
+  const auto sums = [&](nn::PaddingMode mode, const Conv1dPadding& padding) {
+    nn::Conv1d conv(1, 1, 3, {.padding = padding, .bias = false, .padding_mode = mode});
+    const NoGradGuard no_grad;
+    conv.weight.fill_(1);
+    return values(conv(x));
+  };
+  using enum nn::PaddingMode;
+  CHECK(sums(zeros, 1) == std::vector<double>{3, 6, 9, 7});
+  CHECK(sums(reflect, 1) == std::vector<double>{5, 6, 9, 10});
+  CHECK(sums(replicate, 1) == std::vector<double>{4, 6, 9, 11});
+  CHECK(sums(circular, "same") == std::vector<double>{7, 6, 9, 8});
+
+  nn::Conv2d square(1, 1, 2, {.padding = "same", .bias = false, .padding_mode = circular});
+  const NoGradGuard no_grad;
+  square.weight.fill_(1);
+  // "same" with an even kernel adds the odd row and column behind.
+  CHECK(values(square(tensor({{{{1.0, 2.0}, {3.0, 4.0}}}}, float32))) == std::vector<double>(4, 10));
+}
+
 TEST_CASE("a convolution adds products under its window") {
   nn::Conv2d conv(1, 1, 2);
   conv.load_state_dict(
@@ -161,6 +182,8 @@ TEST_CASE("losses are modules with two inputs") {
 }
 
 TEST_CASE("layers print as PyTorch prints them") {
+  CHECK(nn::to_string(nn::Conv1d(1, 6, 5, {.padding = 2, .padding_mode = nn::PaddingMode::circular})) ==
+        "Conv1d(1, 6, kernel_size=(5,), stride=(1,), padding=(2,), padding_mode=circular)");
   CHECK(nn::to_string(nn::Conv2d(1, 6, 5, {.padding = 2})) ==
         "Conv2d(1, 6, kernel_size=(5, 5), stride=(1, 1), padding=(2, 2))");
   CHECK(nn::to_string(nn::Conv2d(4, 6, {1, 2}, {.padding = "same", .dilation = 2, .groups = 2, .bias = false})) ==

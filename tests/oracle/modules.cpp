@@ -37,6 +37,14 @@ std::optional<std::int64_t> single_stride(const Args& a) {
   const bool is_given = a.has("stride") && !(a.is_list("stride") && a.ints("stride").empty());
   return is_given ? std::optional(single(a, "stride", 1)) : std::nullopt;
 }
+nn::PaddingMode padding_mode(const Args& a) {
+  const std::string name = a.text("padding_mode", "zeros");
+  if (name == "zeros") return nn::PaddingMode::zeros;
+  if (name == "reflect") return nn::PaddingMode::reflect;
+  if (name == "replicate") return nn::PaddingMode::replicate;
+  if (name == "circular") return nn::PaddingMode::circular;
+  a.unsupported("padding_mode '" + name + "'");
+}
 taper::Conv1dPadding padding_1d(const Args& a) {
   if (a.has("padding") && a.value("padding").is<std::string>()) return a.text("padding", "").c_str();
   return single(a, "padding", 0);
@@ -74,7 +82,8 @@ const std::map<std::string, Append>& modules() {
                                  .padding = conv_padding(a),
                                  .dilation = pair(a, "dilation", 1),
                                  .groups = a.integer("groups", 1),
-                                 .bias = a.flag("bias", true)}));
+                                 .bias = a.flag("bias", true),
+                                 .padding_mode = padding_mode(a)}));
        }},
       {"BatchNorm1d",
        [](nn::Sequential& m, const Args& a) {
@@ -123,7 +132,8 @@ const std::map<std::string, Append>& modules() {
                                  .padding = padding_1d(a),
                                  .dilation = single(a, "dilation", 1),
                                  .groups = a.integer("groups", 1),
-                                 .bias = a.flag("bias", true)}));
+                                 .bias = a.flag("bias", true),
+                                 .padding_mode = padding_mode(a)}));
        }},
       {"ConvTranspose1d",
        [](nn::Sequential& m, const Args& a) {

@@ -36,8 +36,11 @@ taper::OutputSizes output_sizes(const Args& a) {
   return sizes;
 }
 /// Values, and places if they are asked for.
-Outputs chosen(const Args& a, const std::pair<Tensor, Tensor>& both) {
-  if (!a.flag("return_indices", false)) return both.first;
+template <class Pool>
+Outputs chosen(const Args& a, const Pool& pool) {
+  const bool with_places = a.flag("return_indices", false);
+  const std::pair<Tensor, Tensor> both = pool();
+  if (!with_places) return both.first;
   return TensorList{both.first, both.second};
 }
 
@@ -97,11 +100,13 @@ void add_convolutions(OpTable& t) {
 
 void add_pools(OpTable& t) {
   t.add("max_pool1d", [](const Args& a) {
-    return chosen(a, taper::max_pool1d_with_indices(a.tensor("input"), single(a, "kernel_size", 1),
-                                                    {.stride = single_stride(a),
-                                                     .padding = single(a, "padding", 0),
-                                                     .dilation = single(a, "dilation", 1),
-                                                     .ceil_mode = a.flag("ceil_mode", false)}));
+    return chosen(a, [&] {
+      return taper::max_pool1d_with_indices(a.tensor("input"), single(a, "kernel_size", 1),
+                                            {.stride = single_stride(a),
+                                             .padding = single(a, "padding", 0),
+                                             .dilation = single(a, "dilation", 1),
+                                             .ceil_mode = a.flag("ceil_mode", false)});
+    });
   });
   t.add("avg_pool1d", [](const Args& a) {
     return taper::avg_pool1d(a.tensor("input"), single(a, "kernel_size", 1),
@@ -111,11 +116,13 @@ void add_pools(OpTable& t) {
                               .count_include_pad = a.flag("count_include_pad", true)});
   });
   t.add("max_pool3d", [](const Args& a) {
-    return chosen(a, taper::max_pool3d_with_indices(a.tensor("input"), triple(a, "kernel_size", 1),
-                                                    {.stride = triple_stride(a),
-                                                     .padding = triple(a, "padding", 0),
-                                                     .dilation = triple(a, "dilation", 1),
-                                                     .ceil_mode = a.flag("ceil_mode", false)}));
+    return chosen(a, [&] {
+      return taper::max_pool3d_with_indices(a.tensor("input"), triple(a, "kernel_size", 1),
+                                            {.stride = triple_stride(a),
+                                             .padding = triple(a, "padding", 0),
+                                             .dilation = triple(a, "dilation", 1),
+                                             .ceil_mode = a.flag("ceil_mode", false)});
+    });
   });
   t.add("avg_pool3d", [](const Args& a) {
     return taper::avg_pool3d(a.tensor("input"), triple(a, "kernel_size", 1),
@@ -132,10 +139,10 @@ void add_pools(OpTable& t) {
   t.add("adaptive_avg_pool3d",
         [](const Args& a) { return taper::adaptive_avg_pool3d(a.tensor("input"), output_sizes(a)); });
   t.add("adaptive_max_pool1d", [](const Args& a) {
-    return chosen(a, taper::adaptive_max_pool1d_with_indices(a.tensor("input"), output_sizes(a)));
+    return chosen(a, [&] { return taper::adaptive_max_pool1d_with_indices(a.tensor("input"), output_sizes(a)); });
   });
   t.add("adaptive_max_pool2d", [](const Args& a) {
-    return chosen(a, taper::adaptive_max_pool2d_with_indices(a.tensor("input"), output_sizes(a)));
+    return chosen(a, [&] { return taper::adaptive_max_pool2d_with_indices(a.tensor("input"), output_sizes(a)); });
   });
   t.add("max_unpool1d", [](const Args& a) {
     return taper::max_unpool1d(a.tensor("input"), a.tensor("indices"), single(a, "kernel_size", 1), single_stride(a),

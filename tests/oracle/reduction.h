@@ -11,7 +11,8 @@ inline taper::Reduction reduction(const Args& a) {
   if (name == "none") return taper::Reduction::none;
   if (name == "mean") return taper::Reduction::mean;
   if (name == "sum") return taper::Reduction::sum;
-  a.unsupported("reduction '" + name + "': an enumeration has no other values");
+  // The compiler refuses what is no value of the enumeration; here that counts as the call's error.
+  taper::raise<taper::ValueError>(a.op(), ": reduction '", name, "' is no value of taper::Reduction");
 }
 inline taper::CrossEntropyOptions cross_entropy_options(const Args& a) {
   return {.weight = a.optional_tensor("weight"),

@@ -166,15 +166,16 @@ void replay_gains(const Json& gains) {
 /// What a module holds when it is new.
 void replay_default(const Context& c) {
   const std::string name = c.record.at("module").get<std::string>();
-  if (!has_module(name)) throw Skip{"module " + name};
+  if (!has_module(name) && !has_single_module(name)) throw Skip{"module " + name};
   Decoder decoder(c.archive);
   const Args ctor = decoder.args(name, c.record.at("ctor"));
   nn::Sequential model;
-  append_module(model, ctor);
+  const bool single = has_single_module(name);
+  if (!single) append_module(model, ctor);
+  const taper::TensorDict state = single ? make_single_module(ctor).module->state_dict() : model.state_dict();
   ctor.check_all_read();
-  const taper::TensorDict state = model.state_dict();
   for (const auto& [key, want] : c.record.at("parameters").items()) {
-    const Tensor* t = state.find("0." + key);
+    const Tensor* t = state.find(single ? key : "0." + key);
     if (!t) throw Failure{key + " is missing"};
     if (t->sizes().vec() != want.at("shape").get<IntVec>())
       throw Failure{key + ": shape " + to_text(t->sizes()) + ", expected " + want.at("shape").dump()};

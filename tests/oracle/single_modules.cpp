@@ -2,6 +2,7 @@
 #include <taper/nn/attention.h>
 #include <taper/nn/embedding.h>
 #include <taper/nn/linear.h>
+#include <taper/nn/loss.h>
 #include <taper/nn/resize.h>
 #include <taper/nn/rnn.h>
 #include <taper/nn/transformer.h>
@@ -9,6 +10,7 @@
 #include <map>
 
 #include "modules.h"
+#include "reduction.h"
 
 namespace oracle {
 namespace {
@@ -174,6 +176,12 @@ SingleModule bilinear(const Args& a) {
   return {m, [m](const Args& s) { return Outputs((*m)(s.tensor("input1"), s.tensor("input2"))); }};
 }
 
+SingleModule gaussian_nll_loss(const Args& a) {
+  const auto m = std::make_shared<nn::GaussianNLLLoss>(
+      taper::GaussianNllOptions{.full = a.flag("full", false), .eps = a.real("eps", 1e-6), .reduction = reduction(a)});
+  return {m, [m](const Args& s) { return Outputs((*m)(s.tensor("input"), s.tensor("target"), s.tensor("var"))); }};
+}
+
 const std::map<std::string, SingleModule (*)(const Args&)>& single_modules() {
   static const std::map<std::string, SingleModule (*)(const Args&)> table = {
       {"RNN", rnn},
@@ -190,6 +198,7 @@ const std::map<std::string, SingleModule (*)(const Args&)>& single_modules() {
       {"Upsample", upsample},
       {"ZeroPad2d", zero_pad},
       {"Bilinear", bilinear},
+      {"GaussianNLLLoss", gaussian_nll_loss},
   };
   return table;
 }

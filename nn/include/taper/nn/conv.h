@@ -4,12 +4,16 @@
 
 namespace taper::nn {
 
+/// What a convolution sees beyond the edges: zeros, or what pad() makes of the entries there.
+enum class PaddingMode : std::uint8_t { zeros, reflect, replicate, circular };
+
 struct Conv2dOptions {
   IntPair stride = 1;
   Conv2dPadding padding = 0;  ///< numbers, "same" or "valid"
   IntPair dilation = 1;
   std::int64_t groups = 1;
   bool bias = true;
+  PaddingMode padding_mode = PaddingMode::zeros;
   DType dtype = float32;
   Device device = default_device();
 };
@@ -43,6 +47,7 @@ struct Conv1dOptions {
   Conv1dPadding padding = 0;
   std::int64_t dilation = 1, groups = 1;
   bool bias = true;
+  PaddingMode padding_mode = PaddingMode::zeros;
   DType dtype = float32;
   Device device = default_device();
 };
