@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "support/catch.h"
+#include "support/values.h"
 
 using namespace taper;
 using Catch::Matchers::Contains;
