@@ -114,7 +114,7 @@ TEST_CASE("a cuda tensor can be resized and keeps what fits", "[cuda]") {
   CHECK(values(x.narrow(0, 0, 3)) == Values{1, 2, 3});
 }
 
-TEST_CASE("pinned memory is memory of the host that says so, and its blocks are used again", "[cuda][S131]") {
+TEST_CASE("pinned memory is memory of the host that says so, and its blocks are used again", "[cuda][S25][S131]") {
   const Tensor x = tensor({1.0, 2.0, 3.0}, {.device = cpu});
   const void* place = nullptr;
   {

@@ -70,7 +70,7 @@ TEST_CASE("a number on the cpu goes with cuda tensors, and so does its gradient"
   CHECK(factor.grad().item<double>() == 3);
 }
 
-TEST_CASE("operands on different devices are refused with both devices", "[cuda]") {
+TEST_CASE("operands on different devices are refused with both devices", "[cuda][S32][S169]") {
   const Tensor here = ones({2}, {.device = cpu}), there = ones({2}, {.device = kCuda});
 
   const std::string message = message_of<DeviceError>([&] { here + there; });
@@ -110,7 +110,7 @@ TEST_CASE("ForbidSync turns a wait into an error that names its cause", "[cuda][
   CHECK_THROWS_AS(cuda::synchronize(), cuda::SyncError);
 }
 
-TEST_CASE("non_blocking copies from and to pinned memory do not wait", "[cuda][S132]") {
+TEST_CASE("non_blocking copies from and to pinned memory do not wait", "[cuda][S129][S132]") {
   const Tensor source = counting({1000}).pin_memory();
   Tensor back;
   {
@@ -129,7 +129,7 @@ TEST_CASE("non_blocking copies from and to pinned memory do not wait", "[cuda][S
   CHECK(target.equal(source * 3));
 }
 
-TEST_CASE("streams run their own work in order, and events order streams", "[cuda][S133]") {
+TEST_CASE("streams run their own work in order, and events order streams", "[cuda][S133][S137]") {
   const cuda::Stream side;
   CHECK(side.device() == kCuda);
   CHECK_FALSE(side == cuda::current_stream());

@@ -2,7 +2,9 @@
 #include <taper/allocator.h>
 #include <taper/factory.h>
 #include <taper/layout_copies.h>
+#include <taper/ops/conv.h>
 #include <taper/ops/index.h>
+#include <taper/ops/matmul.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/view.h>
 
@@ -141,4 +143,32 @@ TEST_CASE("a description of a tensor has its strides", "[P11]") {
   const Tensor x = counted({2, 3}).t();
   CHECK(x.spec().strides() == IntSpan{1, 3});
   CHECK(empty_like(x).strides() == IntSpan{1, 3});
+}
+
+TEST_CASE("elementwise results lie as operands that agree, and else in rows", "[S87]") {
+  const Tensor x = counted({4, 6}).t(), y = counted({4, 6}).t();
+  CHECK(where(x.gt(3), x, y).strides() == IntSpan{1, 6});
+  CHECK(x.add(y).strides() == IntSpan{1, 6});
+  CHECK(x.exp().strides() == IntSpan{1, 6});
+  CHECK(x.to(float64).strides() == IntSpan{1, 6});
+  CHECK(x.add(counted({6, 4})).is_contiguous());
+  CHECK(x.slice(1, 0, 4, 2).exp().is_contiguous());  // gaps are not kept
+}
+
+TEST_CASE("pairs of numbers, as of complex ones, are read by their strides", "[S88]") {
+  const Tensor pairs = counted({3, 2});
+  const Tensor real = pairs.select(1, 0), imaginary = pairs.select(1, 1);
+  CHECK(real.strides() == IntSpan{2});
+  CHECK(real.mul(real).add(imaginary.mul(imaginary)).to_vector<float>() == Floats{1, 13, 41});
+  CHECK(real.sum().item<float>() == 6);
+  CHECK(matmul(real, imaginary).item<float>() == 0 * 1 + 2 * 3 + 4 * 5);
+}
+
+TEST_CASE("what kernels need for themselves is given back", "[S163]") {
+  if (!memory_is_pooled()) return;
+  const Tensor x = ones({2, 8, 16, 16}), w = ones({8, 8, 3, 3});
+  static_cast<void>(conv2d(x, w));  // whatever is made once
+  const auto before = memory_stats().allocated_bytes;
+  const Tensor y = conv2d(x, w);
+  CHECK(memory_stats().allocated_bytes - before == std::int64_t(y.nbytes()));
 }

@@ -7,7 +7,7 @@
 
 using namespace taper;
 
-TEST_CASE("channels-last is a matter of strides", "[memory_format]") {
+TEST_CASE("channels-last is a matter of strides", "[memory_format][S67]") {
   const Tensor x = arange(24, {.dtype = float32}).view({2, 3, 2, 2});
   const Tensor y = x.contiguous(MemoryFormat::channels_last);
 

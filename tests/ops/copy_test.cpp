@@ -15,7 +15,7 @@ using Values = std::vector<double>;
 Values values(const Tensor& t) { return t.to(float64).to_vector<double>(); }
 }  // namespace
 
-TEST_CASE("to converts from every dtype to every dtype") {
+TEST_CASE("to converts from every dtype to every dtype", "[S89][S115][S121]") {
   for (DType from : kAllDTypes)
     for (DType to : kAllDTypes) {
       INFO(name_of(from) << " to " << name_of(to));
