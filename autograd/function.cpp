@@ -7,6 +7,7 @@
 
 #include "fit_gradient.h"
 #include "saved_list.h"
+#include "untouched.h"
 
 namespace taper::autograd {
 namespace {
@@ -51,6 +52,8 @@ class FunctionNode final : public Node {
   SmallVector<bool, 4> needs_grad;  // by argument
   const TensorList& dirty() const { return context.dirty_; }
 
+  Gradients call_backward(Gradients grads);
+
  private:
   Gradients by_edge(TensorList by_argument) const;
   void forbid_second_derivative(const Gradients& incoming, Gradients& outgoing) const;
@@ -75,6 +78,13 @@ const void* Context::find(std::string_view name, const char* type) const {
 }
 
 Gradients FunctionNode::apply(Gradients grads) {
+  const Untouched given(grads);
+  Gradients out = call_backward(std::move(grads));
+  given.check_after("backward", *this);
+  return out;
+}
+
+Gradients FunctionNode::call_backward(Gradients grads) {
   TensorList in;
   for (std::size_t i = 0; i < num_outputs(); ++i) {
     in.push_back(i < grads.size() ? grads[i] : Tensor());
@@ -140,6 +150,9 @@ void FunctionNode::record(const TensorList& inputs, TensorList& results) {
     if (contains(results, d)) check_inplace(d, name());
     check<AutogradError>(contains(results, d) || !d.requires_grad(), name(), ": the argument (", d.spec(),
                          ") is marked dirty but not among the results; return it, so that it gets its new history");
+    check<AutogradError>(!contains(context.non_differentiable_, d), name(), ": the argument (", d.spec(),
+                         ") is marked dirty and non-differentiable: its old history would be taken for that of its new "
+                         "values; return a clone() of it as the result without gradient");
     check<AutogradError>(!d.is_view() || !contains(results, d) || results.size() == 1, name(), ": wrote to a view (",
                          d.spec(), ") and returned ", results.size(),
                          " tensors, but the history of its base can follow one only; make it two functions, or pass "

@@ -1,17 +1,27 @@
 #include <taper/autograd/autograd_meta.h>
 #include <taper/autograd/hooks.h>
 
+#include <algorithm>
+
 #include "packed_tensor.h"
+#include "untouched.h"
 #include "view_rebase.h"
 
 namespace taper {
 namespace {
 
-/// Calls f(hook, slot) for each entry that is there when its turn comes: a hook may add and remove hooks.
+/// Calls f(hook, slot) for each entry that is there when its turn comes, in the order of ids: a hook may add and remove
+/// hooks.
 template <class List, class F>
 void for_each(const List& list, F f) {
-  for (std::size_t i = 0; i < list.size(); ++i)
-    if (const auto entry = list[i]; entry.hook) f(entry.hook, entry.slot);
+  const auto after = [&list](std::uint64_t id) {
+    return std::upper_bound(list.begin(), list.end(), id, [](std::uint64_t i, const auto& e) { return i < e.id; });
+  };
+  for (auto at = list.begin(); at != list.end();) {
+    const auto entry = *at;
+    f(entry.hook, entry.slot);
+    at = after(entry.id);
+  }
 }
 
 void check_replacement(const Node& node, const Tensor& replaced, const TensorSpec& want, const char* kind) {
@@ -20,27 +30,6 @@ void check_replacement(const Node& node, const Tensor& replaced, const TensorSpe
       " of ", node.name(), ": returned a gradient of ", replaced.spec(), " for a tensor of ", want,
       "; return one of the same shape and dtype, or nothing");
 }
-
-/// A gradient that a hook looks at is shared with other nodes, or is the caller's own: none may write to it.
-void check_unwritten(const Tensor& g, std::uint32_t version, const char* kind, const Node& node) {
-  check<AutogradError>(g.version() == version, kind, " of ", node.name(),
-                       ": wrote to a gradient that it was given, by ", g.storage()->last_writer(),
-                       "(), which others share; return a new tensor, as in return g * 10");
-}
-class Untouched {
- public:
-  explicit Untouched(const Gradients& grads) : grads_(grads) {
-    for (const Tensor& g : grads) versions_.push_back(g.defined() ? g.version() : 0);
-  }
-  void check_after(const char* kind, const Node& node) const {
-    for (std::size_t i = 0; i < grads_.size(); ++i)
-      if (grads_[i].defined()) check_unwritten(grads_[i], versions_[i], kind, node);
-  }
-
- private:
-  const Gradients grads_;
-  std::vector<std::uint32_t> versions_;
-};
 
 }  // namespace
 
@@ -54,9 +43,7 @@ std::uint64_t NodeHooks::next_id() {
 
 void NodeHooks::remove(std::uint64_t id) {
   const auto remove_from = [id](auto& list) {
-    for (auto& entry : list)
-      if (entry.id == id) entry.hook = {};
-    while (!list.empty() && !list.back().hook) list.pop_back();
+    std::erase_if(list, [id](const auto& entry) { return entry.id == id; });
   };
   remove_from(tensor_), remove_from(before_), remove_from(after_), remove_from(accumulated_);
 }

@@ -6,9 +6,18 @@ namespace taper::autograd {
 
 /// No hooks within hooks: what a hook saves is its own business.
 struct SavedTensorHooks::Suspended {
-  const SavedTensorHooks* before = std::exchange(active_, nullptr);
-  ~Suspended() { active_ = before; }
+  Suspended() { active_ = nullptr; }
+  ~Suspended() { active_ = innermost_; }
 };
+
+SavedTensorHooks::~SavedTensorHooks() {  // also of a scope that ends before one within it
+  for (SavedTensorHooks** at = &innermost_; *at; at = &(*at)->before_)
+    if (*at == this) {
+      *at = before_;
+      break;
+    }
+  if (active_ == this) active_ = innermost_;
+}
 
 PackedTensor::PackedTensor(const Saved* saved, const Tensor& t)
     : saved_(saved),

@@ -83,7 +83,7 @@ struct CofactorBackward final : Node {  // of det(A) Y with Y = A^-T
   Gradients apply(Gradients grads) override {
     const Tensor a = A, d = linalg::det(a), g = grads[0];
     check<AutogradError>(d.device().is_meta() || !d.eq(0).any().item<bool>(),
-                         "det: has a second derivative only where A has an inverse, but A is singular, ", a);
+                         "det: its second derivative is computed from the inverse, but A is singular, ", a);
     const Tensor y = mT(linalg::inv(a));
     const Tensor along = each((g * y).sum({-2, -1}));
     return {each(d) * (along * y - matmul(matmul(y, mT(g)), y))};

@@ -551,3 +551,43 @@ TEST_CASE("a tensor from elsewhere that forward returns cannot be written throug
   CHECK_FALSE(elsewhere.grad().defined());
   elsewhere = {};
 }
+
+namespace {
+/// Writes to the gradient that it is given.
+struct DoubledInPlace : Function<DoubledInPlace> {
+  static Tensor forward(Context&, const Tensor& x) { return x * 2; }
+  static TensorList backward(Context&, TensorList g) { return {g[0].mul_(2)}; }
+};
+
+/// Writes to its argument and says that the result has no gradient.
+struct DoubledAndCut : Function<DoubledAndCut> {
+  static Tensor forward(Context& ctx, const Tensor& x) {
+    Tensor y = x;
+    y.mul_(2);
+    ctx.mark_dirty({x});
+    ctx.mark_non_differentiable({x});
+    return x;
+  }
+  static TensorList backward(Context&, TensorList) { return {Tensor()}; }
+};
+}  // namespace
+
+TEST_CASE("a backward that writes to the gradient it was given is refused", "[B11]") {
+  const Tensor x = leaf({1, 2}), z = leaf({3, 4});
+  const Tensor given = ones({2}, float64);
+  CHECK(
+      message_of<AutogradError>([&] { (DoubledInPlace::apply(x) + z * 1).backward(given); }) ==
+      "backward of DoubledInPlace: wrote to a gradient that it was given, by mul_(), which others share; return a new "
+      "tensor, as in return g * 10");
+}
+
+TEST_CASE("an argument cannot be both dirty and without gradient", "[B11]") {
+  const Tensor x = leaf({1, 2}), b = x * 1;
+  CHECK(
+      contains(message_of<AutogradError>([&] { DoubledAndCut::apply(b); }), "is marked dirty and non-differentiable"));
+}
+
+static_assert(autograd::detail::holds_tensors<std::array<Tensor, 1>>);
+static_assert(autograd::detail::holds_tensors<std::vector<std::optional<Tensor>>>);
+static_assert(autograd::detail::holds_tensors<std::pair<int, TensorList>>);
+static_assert(!autograd::detail::holds_tensors<std::tuple<int, std::vector<double>>>);

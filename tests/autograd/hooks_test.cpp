@@ -327,3 +327,35 @@ TEST_CASE("a hook that writes to the gradient it was given is an error, since ot
   CHECK(contains(message_of<AutogradError>([&] { y.backward(ones({2}, float64)); }),
                  "pre-hook of mul: wrote to a gradient"));
 }
+
+TEST_CASE("hooks that are taken off leave nothing behind, whatever the order") {
+  const Tensor x = ones({2}, {.dtype = float64, .requires_grad = true});
+  const auto token = std::make_shared<int>(0);
+  int calls = 0;
+  const auto add = [&] { return x.register_hook([token, &calls](const Tensor&) { ++calls; }); };
+  HookHandle last = add();
+  for (int i = 0; i < 100; ++i) {
+    HookHandle next = add();
+    last.remove();
+    last = std::move(next);
+    CHECK(token.use_count() == 2);  // the captured one, and ours
+  }
+  x.sum().backward();
+  CHECK(calls == 1);
+}
+
+TEST_CASE("a hook may take itself and others off while they run") {
+  const Tensor x = ones({2}, {.dtype = float64, .requires_grad = true});
+  std::string called;
+  std::vector<HookHandle> handles(3);
+  handles[0] = x.register_hook([&](const Tensor&) {
+    called += 'a';
+    handles[0].remove(), handles[1].remove();
+  });
+  handles[1] = x.register_hook([&](const Tensor&) { called += 'b'; });
+  handles[2] = x.register_hook([&](const Tensor&) { called += 'c'; });
+  x.sum().backward();
+  CHECK(called == "ac");
+  x.sum().backward();
+  CHECK(called == "acc");
+}

@@ -206,3 +206,21 @@ TEST_CASE("packed tensors leave no node behind", "[B83]") {
   }
   CHECK(live_nodes() == before);
 }
+
+TEST_CASE("scopes of saved-tensor hooks may end in any order") {
+  int outer_packs = 0, inner_packs = 0;
+  const auto counting = [](int& packs) {
+    return std::make_unique<autograd::SavedTensorHooks>([&packs](const Tensor& t) { return ++packs, t; },
+                                                        [](const Tensor& t) { return t; });
+  };
+  const Tensor x = ones({2}, {.dtype = float64, .requires_grad = true});
+  auto outer = counting(outer_packs), inner = counting(inner_packs);
+  outer.reset();
+  static_cast<void>(x.exp());
+  CHECK(inner_packs == 1);
+  inner.reset();
+  static_cast<void>(x.exp());
+  CHECK(inner_packs == 1);
+  CHECK(outer_packs == 0);
+  CHECK(autograd::SavedTensorHooks::active() == nullptr);
+}

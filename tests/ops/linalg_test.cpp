@@ -211,7 +211,7 @@ TEST_CASE("a determinant of 0 has the gradient that its minors say") {
   const Tensor a = tensor({{1.0, 2.0}, {2.0, 4.0}}, {.dtype = float64, .requires_grad = true});
   const Tensor g = autograd::grad({linalg::det(a)}, {a}, {}, {.create_graph = true})[0];
   CHECK(message_of<AutogradError>([&] { autograd::grad({g.sum()}, {a}); }) ==
-        "det: has a second derivative only where A has an inverse, but A is singular, float64[2, 2] on cpu");
+        "det: its second derivative is computed from the inverse, but A is singular, float64[2, 2] on cpu");
 }
 
 TEST_CASE("what a matrix does not determine has no derivative") {

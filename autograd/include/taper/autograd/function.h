@@ -16,10 +16,28 @@
 
 #include <array>
 #include <memory>
+#include <optional>
+#include <tuple>
 
 namespace taper::autograd {
 
 class FunctionNode;
+
+namespace detail {
+/// Whether a value of this type is tensors, or a container of them. Of members of other types nobody knows.
+template <class T>
+inline constexpr bool holds_tensors = std::is_same_v<T, Tensor>;
+template <class T, class A>
+inline constexpr bool holds_tensors<std::vector<T, A>> = holds_tensors<T>;
+template <class T, std::size_t N>
+inline constexpr bool holds_tensors<std::array<T, N>> = holds_tensors<T>;
+template <class T>
+inline constexpr bool holds_tensors<std::optional<T>> = holds_tensors<T>;
+template <class A, class B>
+inline constexpr bool holds_tensors<std::pair<A, B>> = holds_tensors<A> || holds_tensors<B>;
+template <class... T>
+inline constexpr bool holds_tensors<std::tuple<T...>> = (holds_tensors<T> || ...);
+}  // namespace detail
 
 /// What forward leaves for backward. Each call of apply() has its own.
 ///
@@ -30,14 +48,15 @@ class Context {
   /// Keeps tensors for backward, which is told of writes to them by InplaceConflictError. Arguments and results keep
   /// their place in the graph, so that backward can be differentiated; what forward made besides is a constant.
   void save_for_backward(TensorList tensors) { to_save_ = std::move(tensors); }
-  /// Keeps any other value under a name.
+  /// Keeps any other value under a name. One that holds results of forward keeps their graph, and so itself, alive.
   template <class T>
   void save_value(std::string name, T value) {
-    static_assert(!std::is_same_v<T, Tensor> && !std::is_same_v<T, TensorList>,
+    static_assert(!detail::holds_tensors<T>,
                   "tensors are kept by save_for_backward(), which notices when they are overwritten");
     values_.push_back({std::move(name), &kTypeTag<T>, std::make_shared<const T>(std::move(value))});
   }
-  /// Says that forward wrote to these arguments. They must be among its results, unless they do not require grad.
+  /// Says that forward wrote to these arguments. They must be among its results, unless they do not require grad. What
+  /// may not be written to, as a leaf that requires grad, is refused after forward has run, and so has been written.
   void mark_dirty(TensorList arguments) { dirty_ = std::move(arguments); }
   /// Says that these results have no gradient. Results of integer or bool dtype never have.
   void mark_non_differentiable(TensorList results) { non_differentiable_ = std::move(results); }

@@ -52,8 +52,7 @@ class NodeHooks : public RefCounted {
   template <class F>
   void visit(const F& f) const {
     const auto each = [&f](const char* kind, const auto& list) {
-      for (const auto& entry : list)
-        if (entry.hook) f(kind, entry.hook);
+      for (const auto& entry : list) f(kind, entry.hook);
     };
     each("tensor hook", tensor_), each("post-accumulate-grad hook", accumulated_);
     each("pre-hook", before_), each("post-hook", after_);
@@ -68,10 +67,10 @@ class NodeHooks : public RefCounted {
   struct Entry {
     std::uint64_t id;
     std::uint32_t slot;
-    F hook;  // empty once removed: whoever walks the list goes by index
+    F hook;
   };
   template <class F>
-  using List = std::vector<Entry<F>>;
+  using List = std::vector<Entry<F>>;  // ids ascend: whoever walks the list goes by them
   struct Retained {
     std::uint32_t slot;
     WeakPtr<TensorImpl> tensor;

@@ -66,7 +66,7 @@ void visit_tensors(const std::pair<A, B>& v, const Callback<void(const Tensor&)>
 class SavedTensorHooks {
  public:
   template <class Pack, class Unpack>
-  SavedTensorHooks(Pack pack, Unpack unpack) : before_(active_) {
+  SavedTensorHooks(Pack pack, Unpack unpack) : before_(innermost_) {
     using Value = std::invoke_result_t<Pack&, const Tensor&>;
     pack_ = [pack = std::move(pack)](const Tensor& t) mutable { return std::make_shared<Value>(pack(t)); };
     unpack_ = [unpack = std::move(unpack)](const std::shared_ptr<void>& p) mutable {
@@ -76,9 +76,9 @@ class SavedTensorHooks {
       visit_ = [](const void* value, const Callback<void(const Tensor&)>& f) {
         detail::visit_tensors(*static_cast<const Value*>(value), f);
       };
-    active_ = this;
+    active_ = innermost_ = this;
   }
-  ~SavedTensorHooks() { active_ = before_; }
+  ~SavedTensorHooks();
   SavedTensorHooks(const SavedTensorHooks&) = delete;
   SavedTensorHooks& operator=(const SavedTensorHooks&) = delete;
 
@@ -91,8 +91,9 @@ class SavedTensorHooks {
   Callback<std::shared_ptr<void>(const Tensor&)> pack_;
   Callback<Unpacked(const std::shared_ptr<void>&)> unpack_;
   void (*visit_)(const void* value, const Callback<void(const Tensor&)>& f) = nullptr;
-  const SavedTensorHooks* before_;
-  static inline constinit thread_local const SavedTensorHooks* active_ = nullptr;
+  SavedTensorHooks* before_;
+  static inline constinit thread_local SavedTensorHooks* innermost_ = nullptr;
+  static inline constinit thread_local const SavedTensorHooks* active_ = nullptr;  // innermost_ but within hooks
 };
 
 /// Within it tensors that live on an accelerator are kept in the computer's memory until the backward pass.

@@ -28,7 +28,7 @@ Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left 
 /// A [..., n, n] is symmetric and positive definite; only its lower (upper) triangle is read, but the gradient is that
 /// of symmetric matrices: symmetric. Differentiable.
 Tensor cholesky(const Tensor& A, bool upper = false);
-/// The determinants. A [..., n, n] -> [...]. Differentiable, also where A is singular; twice only where it is not.
+/// The determinants. A [..., n, n] -> [...]. Differentiable, also where A is singular; twice where it has an inverse.
 Tensor det(const Tensor& A);
 /// The sign of the determinant and the logarithm of its absolute value: 0 and -infinity for a singular A. The second is
 /// differentiable where A has an inverse.
