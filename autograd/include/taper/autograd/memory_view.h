@@ -202,12 +202,12 @@ struct CycleReport {
       0;  ///< not looked into: hooks that cannot be copied, values of unknown type that hooks packed
   std::string str() const;
 };
-/// The circles among what the owners and this thread's TrackTensors scope lead to. The graph itself has none, whatever
-/// is recorded: an operation never keeps the tensors that it saves, only their memory. What remains are hooks that
-/// capture the tensor they are on, gradients of gradients set by hand, and nodes of the user's.
+/// The circles among what the owners and this thread's TrackTensors scope lead to. What the library records has none:
+/// an operation never keeps the tensors that it saves, only their memory. What remains are hooks that capture the
+/// tensor they are on, and gradients of gradients set by hand.
 ///
 /// What a hook captured is found by copying it and seeing whose count rises. What lies behind a shared pointer in it is
-/// not seen, nor what other functions of the user's keep.
+/// not seen, nor what nodes and functions of the user's keep; TrackTensors shows that it stays.
 CycleReport find_cycles(const Owners& owners = {});
 
 }  // namespace taper
