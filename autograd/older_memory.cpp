@@ -118,6 +118,10 @@ void OlderMemory::write(const TensorImpl& written, const char* writer) {
     b->version = now;
 }
 
+void OlderMemory::draw(const RandomStream& drawn) {
+  for (OlderMemory* o = this; o; o = o->outer_) o->drawn_.emplace_back(o->saved_, drawn);
+}
+
 void OlderMemory::check_unchanged() const {
   for (const Block& b : blocks_) {
     const Storage memory = b.storage.lock();
@@ -159,6 +163,13 @@ bool OlderMemory::keeps(const Block& b, const OlderMemory& second) const {
 }
 
 void OlderMemory::check_same(const OlderMemory& second) const {
+  for (std::size_t i = 0; i < drawn_.size() && drawn_[i].first < saved_; ++i) {
+    const RandomStream before = drawn_[i].second;
+    const bool again = i < second.drawn_.size() && second.drawn_[i].second.seed == before.seed &&
+                       second.drawn_[i].second.stream == before.stream;
+    check<AutogradError>(again, "checkpoint: called again in the backward pass, fn drew other random numbers than the ",
+                         "first time; draw them from default_generator(), which is put back to where it was");
+  }
   for (const Block& b : second.blocks_) {
     if (!second.matters(b) || find(b.id)) continue;
     const bool made_by_first = b.id >= begin_ && b.id < end_;

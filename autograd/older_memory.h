@@ -1,5 +1,6 @@
 #pragma once
 #include <taper/operator.h>
+#include <taper/philox.h>
 
 #include <vector>
 
@@ -40,7 +41,8 @@ class OlderMemory {
 
   /// Throws InplaceConflictError if what was read has been written to since.
   void check_unchanged() const;
-  /// Throws AutogradError if the second call read other memory, unless the first made it to keep it.
+  /// Throws AutogradError if the second call read other memory, unless the first made it to keep it, or drew
+  /// other random numbers.
   void check_same(const OlderMemory& second) const;
   /// The second call has overwritten what the first did, to the same end.
   void take_versions(const OlderMemory& second);
@@ -57,6 +59,7 @@ class OlderMemory {
   void enter(const detail::WatchedCall& call);
   void leave() noexcept;
   void write(const TensorImpl& written, const char* writer);
+  void draw(const RandomStream& drawn);
 
  private:
   static constexpr std::size_t kNever = ~std::size_t(0);
@@ -88,7 +91,8 @@ class OlderMemory {
   std::vector<Block> blocks_;         // by id
   std::vector<std::uint32_t> trail_;  // the ids of all that was read, old or new, in that order
   std::vector<std::uint64_t> left_out_;
-  std::vector<Call> calls_;  // in progress, the innermost last
+  std::vector<std::pair<std::size_t, RandomStream>> drawn_;  // and how many tensors were saved before
+  std::vector<Call> calls_;                                  // in progress, the innermost last
   std::uint64_t last_number_ = 0;
   std::size_t saved_ = 0;
   const std::uint64_t begin_;

@@ -1,3 +1,4 @@
+#include <taper/new_tensor_hook.h>
 #include <taper/random.h>
 
 #include <thread>
@@ -25,8 +26,14 @@ void Generator::manual_seed(std::uint64_t seed) noexcept {
 }
 
 RandomStream Generator::next() noexcept {
-  const Lock lock(busy_);
-  return {seed_, stream_++};
+  RandomStream drawn;
+  {
+    const Lock lock(busy_);
+    drawn = {seed_, stream_++};
+  }
+  if (ExcludedKeys::watching()) [[unlikely]]
+    detail::draw_hook(drawn);
+  return drawn;
 }
 
 RandomStream Generator::state() const noexcept {

@@ -73,6 +73,7 @@ namespace detail {
 void (*write_hook)(const TensorImpl& written, const char* writer) noexcept = nullptr;
 void (*new_tensor_hook)(const Tensor& t, const char* made_by) = nullptr;
 void (*read_hook)(const Tensor& t, const char* by) = nullptr;
+void (*draw_hook)(const RandomStream& drawn) noexcept = nullptr;
 }  // namespace detail
 
 void TensorImpl::count_write(const char* writer) noexcept {

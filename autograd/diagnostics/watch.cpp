@@ -59,6 +59,11 @@ void note_read(const Tensor& t, const char* by) {
   if (w.older) w.older->read(t, {.method = by});
 }
 
+void note_draw(const RandomStream& drawn) noexcept {
+  const Watch& w = Watch::of_this_thread();
+  if (w.older) w.older->draw(drawn);
+}
+
 }  // namespace
 
 Watch& Watch::of_this_thread() {
@@ -73,6 +78,7 @@ void Watch::begin_scope() {
     detail::write_hook = log_write;
     detail::new_tensor_hook = note_new_tensor;
     detail::read_hook = note_read;
+    detail::draw_hook = note_draw;
   });
   if (scopes++ == 0) ExcludedKeys::set(ExcludedKeys::get() - DispatchKey::Watch);
 }

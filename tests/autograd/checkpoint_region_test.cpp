@@ -80,6 +80,24 @@ TEST_CASE("the second call draws the random numbers of the first, and nobody els
   CHECK(after.stream + 1 == then.stream);
 }
 
+TEST_CASE("random numbers of a generator that is not put back are an error") {
+  Tensor x = leaf({1, 2});
+  Generator own(3);
+  const auto fn = [&own](const Tensor& t) { return (t * rand({2}, {.dtype = float64}, own)).exp(); };
+  Tensor y = checkpoint(fn, x);
+  CHECK(contains(message_of<AutogradError>([&] { y.sum().backward(); }), "other random numbers"));
+  y = checkpoint(
+      [](const Tensor& t) {
+        Generator fresh(3);
+        return (t * rand({2}, {.dtype = float64}, fresh)).exp();
+      },
+      x);
+  y.sum().backward();
+  CHECK(x.grad().defined());
+  y = checkpoint([&own](const Tensor& t) { return t.exp() * rand({2}, {.dtype = float64}, own); }, x);
+  CHECK_THROWS_AS(y.sum().backward(), AutogradError);
+}
+
 TEST_CASE("batch norm counts and averages once") {
   nn::BatchNorm1d plain(3), again(3);
   const Tensor data = randn({8, 3});

@@ -2,6 +2,7 @@
 
 namespace taper {
 class Tensor;
+struct RandomStream;
 
 namespace detail {
 /// Told of every tensor that a factory, a view operator or detach() makes on a thread that is watched, and who made
@@ -10,6 +11,8 @@ namespace detail {
 extern void (*new_tensor_hook)(const Tensor& t, const char* made_by);
 /// Told of every look at a tensor's numbers by the program itself, and how: "item".
 extern void (*read_hook)(const Tensor& t, const char* by);
+/// Told of every stream of random numbers that a generator gives out.
+extern void (*draw_hook)(const RandomStream& drawn) noexcept;
 }  // namespace detail
 
 }  // namespace taper
