@@ -22,7 +22,8 @@ TensorList checkpoint(Callback<TensorList(const TensorList&)> fn, const TensorLi
 /// it leaves alone, and batch_norm does not update its running statistics again; other modules that count their calls
 /// can ask Recomputation::is_active(). With retain_graph the recomputed tensors stay until the graph is freed. The
 /// backward pass throws InplaceConflictError if an input, or whatever else fn read, was written to since, and
-/// AutogradError if the second time fn does other operations, gets other shapes or reads other tensors.
+/// AutogradError if the second time fn does other operations, gets other shapes, reads other tensors or draws
+/// other random numbers, as from a generator of its own.
 template <class F>
 requires std::is_invocable_v<F&, const TensorList&>
 auto checkpoint(F fn, const TensorList& inputs) {
