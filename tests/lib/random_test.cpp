@@ -1,5 +1,6 @@
 #include <taper/autograd/gradcheck.h>
 #include <taper/operator.h>
+#include <taper/philox.h>
 #include <taper/random.h>
 
 #include <algorithm>

@@ -10,20 +10,13 @@
 // Products are added by fma or not at all, and divisions and square roots are rounded correctly everywhere: the
 // compiler has nothing to choose, so the bits are the same on every machine.
 #include <taper/host_device.h>
+#include <taper/random_stream.h>
 
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
 namespace taper {
-
-/// One call's worth of random numbers.
-struct RandomStream {
-  using plain_argument = void;
-  std::uint64_t seed = 0;
-  std::uint64_t stream = 0;  // below 2^63
-};
-
 namespace philox {
 
 struct Block {

@@ -4,7 +4,7 @@
 // the device change nothing, and float64 numbers are the float32 ones with more digits.
 #include <taper/factory.h>
 #include <taper/ops/declare.h>
-#include <taper/philox.h>
+#include <taper/random_stream.h>
 
 #include <atomic>
 
