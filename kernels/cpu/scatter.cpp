@@ -8,6 +8,7 @@
 
 #include "copy.h"
 #include "elements.h"
+#include "indexed.h"
 #include "parallel.h"
 #include "strided_rows.h"
 #include "widen.h"
@@ -16,25 +17,8 @@ namespace taper::cpu_kernels {
 void install_scatter();
 namespace {
 
-/// Strides of the tensor that the positions go into: none along dim, where the position decides.
-struct Indexed {
-  IntVec strides;
-  std::int64_t along = 1;
-  Indexed(const Tensor& t, std::int64_t dim, const Tensor& index) : strides(std::size_t(index.dim()), 0) {
-    if (t.dim() == 0) return;
-    const std::int64_t at = dim < 0 ? dim + t.dim() : dim;
-    along = t.stride(at);
-    for (std::int64_t d = 0; d < index.dim(); ++d)
-      if (d != at) strides[std::size_t(d)] = t.stride(d);
-  }
-};
-
-/// Strides to read t in the shape of index, which may have a dim where t has none.
-IntVec strides_like(const Tensor& t, const Tensor& index) {
-  IntVec s = t.strides().vec();
-  s.resize(std::size_t(index.dim()), 0);
-  return s;
-}
+using kernels::Indexed;
+using kernels::strides_like;
 
 void gather(Tensor& out, const Tensor& self, const std::int64_t& dim, const Tensor& index) {
   if (out.numel() == 0) return;
@@ -49,7 +33,7 @@ void gather(Tensor& out, const Tensor& self, const std::int64_t& dim, const Tens
     parallel_for(0, rows.rows(), grain_for(n), [&](std::int64_t begin, std::int64_t end) {
       rows.for_each_row(begin, end, [&](const auto& at) {
         for (std::int64_t i = 0; i < n; ++i)
-          to[at[0] + i * to_step] = source[at[1] + i * from_step + positions[at[2] + i * index_step] * from.along];
+          to[at[0] + i * to_step] = source[at[1] + i * from_step + positions[at[2] + i * index_step] * from.step];
       });
     });
   });
@@ -64,7 +48,7 @@ void scatter_elements(const Tensor& out, std::int64_t dim, const Tensor& index, 
   const T* const from = first_of<const T>(src);
   const std::int64_t* const positions = first_of<const std::int64_t>(index);
   rows.for_each([&](const auto& at) {
-    T& x = to[at[0] + positions[at[2]] * into.along];
+    T& x = to[at[0] + positions[at[2]] * into.step];
     x = f(x, from[at[1]]);
   });
 }

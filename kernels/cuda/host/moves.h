@@ -31,18 +31,8 @@ std::size_t join_neighbours(Walk<N>& walk, std::int64_t& step, std::size_t item,
 
 template <class F>
 void dispatch_bytes(std::size_t bytes, F&& f) {
-  switch (bytes) {
-    case 1:
-      return f(Type<std::uint8_t>{});
-    case 2:
-      return f(Type<std::uint16_t>{});
-    case 4:
-      return f(Type<std::uint32_t>{});
-    case 8:
-      return f(Type<std::uint64_t>{});
-    default:
-      return f(Type<Sixteen>{});
-  }
+  if (bytes == sizeof(Sixteen)) return f(Type<Sixteen>{});
+  kernels::dispatch_bytes(bytes, f);
 }
 
 /// See take() and replace() in cuda/index.h.

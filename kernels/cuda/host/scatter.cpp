@@ -4,6 +4,7 @@
 
 #include "combine.h"
 #include "elementwise.h"
+#include "indexed.h"
 #include "install.h"
 #include "moves.h"
 #include "positions.h"
@@ -12,27 +13,8 @@
 namespace taper::cuda_kernels {
 namespace {
 
-/// Strides in the shape of index of the tensor that the positions go into: none along dim, where the position decides.
-struct Indexed {
-  int dim = 0;
-  std::int64_t size = 1, step = 1;
-  IntVec strides;
-  Indexed(const Tensor& t, std::int64_t any_dim, const Tensor& index) : strides(std::size_t(index.dim()), 0) {
-    if (t.dim() == 0) return;
-    dim = int(t.wrapped_dim(any_dim));
-    size = t.size(dim);
-    step = t.stride(dim);
-    for (int d = 0; d < index.dim(); ++d)
-      if (d != dim) strides[std::size_t(d)] = t.stride(d);
-  }
-};
-
-/// Strides to read t in the shape of index, which may have a dim where t has none.
-IntVec strides_like(const Tensor& t, const Tensor& index) {
-  IntVec s = t.strides().vec();
-  s.resize(std::size_t(index.dim()), 0);
-  return s;
-}
+using kernels::Indexed;
+using kernels::strides_like;
 
 void gather(Tensor& out, const Tensor& self, const std::int64_t& dim, const Tensor& index) {
   if (out.numel() == 0) return;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "cuda/walk.h"
+#include "dispatch_size.h"
 
 namespace taper::cuda_kernels {
 
@@ -22,20 +23,7 @@ inline Tensor look_at(const Tensor& memory, SizesAndStrides geometry, std::int64
   return Tensor(make_intrusive<TensorImpl>(memory.storage(), memory.dtype(), std::move(geometry), offset));
 }
 
-/// Calls f with an unsigned type of the dtype's size: whoever only moves elements need not know more.
-template <class F>
-void dispatch_size(DType d, F&& f) {
-  switch (itemsize(d)) {
-    case 1:
-      return f(Type<std::uint8_t>{});
-    case 2:
-      return f(Type<std::uint16_t>{});
-    case 4:
-      return f(Type<std::uint32_t>{});
-    default:
-      return f(Type<std::uint64_t>{});
-  }
-}
+using kernels::dispatch_size;
 
 /// Operands over one shape that has elements. Dims that continue each other for all operands become one.
 template <std::size_t N>
