@@ -12,6 +12,7 @@ inline taper::Reduction reduction(const Args& a) {
   if (name == "mean") return taper::Reduction::mean;
   if (name == "sum") return taper::Reduction::sum;
   // The compiler refuses what is no value of the enumeration; here that counts as the call's error.
+  a.assume_all_read();
   taper::raise<taper::ValueError>(a.op(), ": reduction '", name, "' is no value of taper::Reduction");
 }
 inline taper::CrossEntropyOptions cross_entropy_options(const Args& a) {
