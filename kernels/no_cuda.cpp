@@ -14,6 +14,7 @@ constexpr const char* kWhy = "this build has no CUDA; configure with -DTAPER_CUD
 namespace detail {
 struct StreamState {};
 struct EventState {};
+struct GraphState {};
 
 void check_usable(const char* what, Device) { refuse(what); }
 Allocator& allocator(int device) {
@@ -25,6 +26,7 @@ bool is_device_memory(const void*) noexcept { return false; }
 void copy(const Tensor&, const Tensor&) { refuse("copy"); }
 bool checks_now(Device) { return true; }
 void copy_on_device(int, void*, const void*, std::size_t) { refuse("copy"); }
+void at_replay(std::shared_ptr<AtReplay>) { refuse("at_replay"); }
 }  // namespace detail
 
 bool is_available() noexcept { return false; }
@@ -74,6 +76,18 @@ void record_stream(const Tensor&, const Stream&) { refuse("record_stream"); }
 std::vector<SyncCount> sync_counts() { return {}; }
 std::uint64_t sync_count() { return 0; }
 void reset_sync_counts() {}
+bool is_current_stream_capturing() noexcept { return false; }
+Graph::Graph() noexcept = default;
+Graph::~Graph() = default;
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+void Graph::capture_begin() { refuse("Graph::capture_begin"); }
+void Graph::capture_end() { refuse("Graph::capture_end"); }
+void Graph::replay() { refuse("Graph::replay"); }
+void Graph::reset() {}
+bool Graph::is_captured() const noexcept { return false; }
+void Graph::abandon() noexcept {}
+
 void set_immediate_checks(bool) noexcept {}
 bool immediate_checks() noexcept { return false; }
 

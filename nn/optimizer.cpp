@@ -1,3 +1,4 @@
+#include <taper/cuda.h>
 #include <taper/factory.h>
 #include <taper/grad_mode.h>
 #include <taper/nn/optimizer.h>
@@ -119,9 +120,73 @@ struct Optimizer::LoadedState {
   std::vector<std::vector<double>> options;
 };
 
+/// A step in a captured graph. The host makes it again before each replay, with the gradients of the capture: that
+/// counts it, and the device learns the numbers that it then has.
+class Optimizer::CapturedStep final : public cuda::detail::AtReplay {
+ public:
+  explicit CapturedStep(Optimizer& o) : optimizer_(o.self_) {
+    for (std::size_t g = 0; g < o.groups_.size(); ++g)
+      for (std::size_t i = 0; i < o.groups_[g].size(); ++i)
+        if (const Tensor grad = o.groups_[g][i].param.grad(); grad.defined()) updates_.push_back({g, i, grad});
+  }
+
+  void act() override {
+    const auto self = optimizer_.lock();
+    check<ValueError>(self != nullptr,
+                      "Graph::replay: an optimizer whose step is in the graph is gone; keep it as long ",
+                      "as the graph is replayed");
+    Optimizer& o = **self;
+    const NoGradGuard no_grad;
+    for (std::size_t g = 0; g < o.groups_.size(); ++g) o.check_options(g);
+    for (Update& u : updates_) u.steps_before = slot(o, u).steps;
+    try {
+      StepsTogether together;
+      together.made_again_at_replay();
+      for (const Update& u : updates_) o.update(slot(o, u), u.grad, u.group);
+      together.finish();
+    } catch (...) {
+      undo();
+      throw;
+    }
+  }
+  void undo() noexcept override {
+    if (const auto self = optimizer_.lock())
+      for (const Update& u : updates_) slot(**self, u).steps = u.steps_before;
+  }
+
+ private:
+  struct Update {
+    std::size_t group, index;
+    Tensor grad;
+    std::int64_t steps_before = 0;
+  };
+  static Slot& slot(Optimizer& o, const Update& u) { return o.groups_[u.group][u.index]; }
+
+  std::weak_ptr<Optimizer*> optimizer_;
+  std::vector<Update> updates_;
+};
+
+void Optimizer::capture_step() {
+  check<NotImplementedError>(steps_only(), name(),
+                             ".step: cannot be captured into a graph, where its learning rate and ",
+                             "its number of steps would stay the same; capture without it and call step() after each ",
+                             "replay, or use SGD, Adam or AdamW");
+  const Device device(DeviceType::CUDA, cuda::current_device());
+  for (const std::vector<Slot>& group : groups_)
+    for (const Slot& slot : group)
+      check<DeviceError>(slot.param.device() == device || !slot.param.grad().defined(), name(), ".step: a graph of ",
+                         device, " cannot hold the step of a parameter on ", slot.param.device());
+  if (!self_) self_ = std::make_shared<Optimizer*>(this);
+  const auto step = std::make_shared<CapturedStep>(*this);
+  step->act();   // is recorded ...
+  step->undo();  // ... and has not happened
+  cuda::detail::at_replay(step);
+}
+
 void Optimizer::step() {
   const NoGradGuard no_grad;
   for (std::size_t g = 0; g < groups_.size(); ++g) check_options(g);
+  if (cuda::is_current_stream_capturing()) return capture_step();
   std::optional<StepsTogether> together;
   if (steps_only()) together.emplace();
   for (std::size_t g = 0; g < groups_.size(); ++g)
@@ -216,9 +281,14 @@ void Optimizer::add_slots(const TensorList& params) {
 
 Tensor& Optimizer::state_of(Slot& slot, std::size_t i, double start) {
   Tensor& state = slot.state[i];
+  const bool is_ready = state.defined() && state.dtype() == slot.param.dtype() && state.device() == slot.param.device();
+  check<ValueError>(
+      is_ready || !cuda::is_current_stream_capturing(),
+      "Optimizer::step: the first step of a parameter makes its state, which a captured graph would do in ",
+      "every replay; make a step before the capture");
   if (!state.defined())
     state = start == 0 ? zeros_like(slot.param) : full_like(slot.param, start);
-  else if (state.dtype() != slot.param.dtype() || state.device() != slot.param.device())
+  else if (!is_ready)
     state = state.to(slot.param.device(), slot.param.dtype());  // the parameter was converted since
   return state;
 }

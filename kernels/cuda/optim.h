@@ -35,11 +35,13 @@ struct AdamFactors {
   std::uint32_t flags, unused;
 };
 
-/// The state is the momentum buffer. Sets first_block.
+// A step takes `all` for every tensor, or, if `each` is not null, each[i] for tensor i, which it reads from the device:
+// so a graph is captured. Both set first_block.
+/// The state is the momentum buffer.
 template <class T>
-void sgd_steps(const Queue& queue, StepTensors& tensors, const SgdFactors<T>& factors);
+void sgd_steps(const Queue& queue, StepTensors& tensors, const SgdFactors<T>& all, const SgdFactors<T>* each);
 /// The state is the mean, the mean square and the largest mean square.
 template <class T>
-void adam_steps(const Queue& queue, StepTensors& tensors, const AdamFactors<T>& factors);
+void adam_steps(const Queue& queue, StepTensors& tensors, const AdamFactors<T>& all, const AdamFactors<T>* each);
 
 }  // namespace taper::cuda_kernels

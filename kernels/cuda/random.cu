@@ -93,7 +93,7 @@ struct Dropped {
 template <class T, class Make>
 __global__ void fill_random(const RandomSource source, const std::uint32_t n, const Make make, T* out) {
   RandomStream stream = source.stream;
-  if (source.advance != nullptr) stream.stream += *source.advance;
+  if (source.first != nullptr) stream = {source.first->seed, source.first->stream + stream.stream};
   const std::uint32_t blocks = (n + kBlock - 1) / kBlock;
   for (std::uint32_t b = blockIdx.x * blockDim.x + threadIdx.x; b < blocks; b += gridDim.x * blockDim.x) {
     Words words;

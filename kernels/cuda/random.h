@@ -9,11 +9,11 @@
 
 namespace taper::cuda_kernels {
 
-/// The numbers of one call. In a captured graph, `advance` is where the device finds how many streams the graph has
-/// gone on by since it was captured; else it is null.
+/// The numbers of one call. In a captured graph `first` is where the device finds the stream that the graph's first
+/// call has in this replay, and `stream` counts from there; else it is null.
 struct RandomSource {
   RandomStream stream;
-  const std::uint64_t* advance;
+  const RandomStream* first;
 };
 
 /// low + width * u for u in [0, 1), kept to at most `most`.

@@ -74,6 +74,7 @@ StepsTogether::~StepsTogether() {
     finish();
   } catch (...) {  // another error is on its way already
   }
+  again_ = false;
 }
 
 void sgd_step_(const Tensor& param, const Tensor& grad, const Tensor& momentum_buffer, const SgdStep& step) {

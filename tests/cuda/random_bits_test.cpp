@@ -60,13 +60,16 @@ TEST_CASE("cuda draws the cpu's random integers, events and permutations", "[cud
 }
 
 TEST_CASE("random numbers of a captured graph go on by what the cuda device holds", "[cuda]") {
-  const Tensor advance = full({1}, 3, {.dtype = int64, .device = kCuda});
-  Generator generator(4);
+  const Tensor first = from_vector(std::vector<std::int64_t>{4, 13}).to(kCuda);  // seed and stream
+  Generator generator;
   generator.set_state({4, 10});
-  cuda_kernels::CapturedRandom::advance = static_cast<const std::uint64_t*>(advance.impl()->data());
-  const Tensor drawn = rand({9}, {.device = kCuda}, generator);
-  cuda_kernels::CapturedRandom::advance = nullptr;
+  const DefaultGeneratorGuard guard(generator);
+  cuda_kernels::CapturedRandom::first = generator.state();
+  cuda_kernels::CapturedRandom::at = static_cast<const RandomStream*>(first.impl()->data());
+  const Tensor drawn = rand({9}, {.device = kCuda}), second = rand({9}, {.device = kCuda});
+  cuda_kernels::CapturedRandom::at = nullptr;
 
   generator.set_state({4, 13});
-  CHECK(drawn.equal(rand({9}, {.device = kCuda}, generator)));
+  CHECK(drawn.equal(rand({9}, {.device = kCuda})));
+  CHECK(second.equal(rand({9}, {.device = kCuda})));
 }

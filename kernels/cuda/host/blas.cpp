@@ -44,6 +44,7 @@ cublasHandle_t take_handle(int device) {
       return handle;
     }
   }
+  const RelaxedCapture relaxed;
   cublasHandle_t handle = nullptr;
   check_cublas(cublasCreate(&handle), "cublasCreate");
   return handle;
@@ -56,11 +57,8 @@ void* workspace_of(const OnDevice& on) {
   const std::lock_guard lock(mutex);
   void*& memory = (*workspaces)[{on.state().index(), on.stream()}];
   if (memory == nullptr) {
-    cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;  // a stream may be capturing
-    check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
-    const cudaError_t error = cudaMalloc(&memory, kWorkspace);
-    check_cuda(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
-    check_cuda(error, "cudaMalloc of a workspace for cuBLAS");
+    const RelaxedCapture relaxed;
+    check_cuda(cudaMalloc(&memory, kWorkspace), "cudaMalloc of a workspace for cuBLAS");
   }
   return memory;
 }

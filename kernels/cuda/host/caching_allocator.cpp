@@ -30,16 +30,6 @@ std::string readable(std::size_t bytes) {
   return text;
 }
 
-/// The driver refuses memory to a thread whose capture could be disturbed by it, unless the thread says otherwise.
-class RelaxedCapture {
- public:
-  RelaxedCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
-  ~RelaxedCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
-
 }  // namespace
 
 /// A part of a segment; its neighbours in memory are linked.
@@ -88,6 +78,9 @@ DataPtr CachingAllocator::allocate(std::size_t bytes) {
   process_events();
   const std::size_t size = rounded(bytes, kRound) + annotate::kGap;
   const PoolId pool = pool_of(on.stream());
+  check<NotImplementedError>(pool != 0 || capturing_.empty() || !is_capturing(on.stream()), name_,
+                             " allocator: a second stream is captured into a graph; memory that its work needs has to ",
+                             "be made on the stream that the capture began with");
   Block* block = find_free(pool, on.stream(), size);
   if (block == nullptr) block = new_segment(pool, on.stream(), size, bytes);
   split(block, size);
@@ -179,6 +172,11 @@ void CachingAllocator::free(Block* block) {
   block->used = false;
   --stats_.active_blocks;
   stats_.allocated -= block->size;
+  if (capturing_.empty()) record_events(block);  // an event of a stream that captures could not be asked
+  if (block->events.empty() && block->other_streams.empty()) return make_free(block);
+  waiting_.insert(block);
+}
+void CachingAllocator::record_events(Block* block) {
   for (cudaStream_t stream : block->other_streams) {
     cudaEvent_t event = nullptr;
     if (cudaEventCreateWithFlags(&event, cudaEventDisableTiming) != cudaSuccess) continue;
@@ -186,8 +184,6 @@ void CachingAllocator::free(Block* block) {
     block->events.push_back(event);
   }
   block->other_streams.clear();
-  if (block->events.empty()) return make_free(block);
-  waiting_.insert(block);
 }
 
 void CachingAllocator::make_free(Block* block) {
@@ -231,6 +227,7 @@ void CachingAllocator::process_events() {
   if (waiting_.empty() || !capturing_.empty()) return;  // a capture allows no questions
   std::vector<Block*> done;
   for (Block* block : waiting_) {
+    record_events(block);
     while (!block->events.empty() && cudaEventQuery(block->events.back()) == cudaSuccess) {
       (void)cudaEventDestroy(block->events.back());
       block->events.pop_back();
@@ -245,8 +242,10 @@ void CachingAllocator::process_events() {
 }
 
 void CachingAllocator::wait_for_events() {
-  for (Block* block : waiting_)
+  for (Block* block : waiting_) {
+    record_events(block);
     for (cudaEvent_t event : block->events) (void)cudaEventSynchronize(event);
+  }
   process_events();
 }
 
@@ -291,6 +290,15 @@ PoolId CachingAllocator::begin_pool(cudaStream_t stream) {
 void CachingAllocator::end_pool(cudaStream_t stream) {
   const std::lock_guard lock(mutex_);
   capturing_.erase(stream);
+  if (!capturing_.empty()) return;
+  for (auto i = pools_.begin(); i != pools_.end();) {  // given up during the capture
+    if (!i->second.released || i->second.used_blocks > 0) {
+      ++i;
+      continue;
+    }
+    release_free_segments(i->second);
+    i = pools_.erase(i);
+  }
 }
 void CachingAllocator::release_pool(PoolId id) {
   const OnDevice on(device_);

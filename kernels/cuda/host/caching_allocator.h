@@ -66,6 +66,7 @@ class CachingAllocator final : public Allocator {
   void* driver_allocate(std::size_t bytes);
   void split(Block* block, std::size_t size);
   void free(Block* block);
+  void record_events(Block* block);
   void make_free(Block* block);
   Block* merge_with(Block* block, Block* neighbour);
   void process_events();

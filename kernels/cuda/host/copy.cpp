@@ -71,8 +71,15 @@ void wait_unless_asked_not_to(cudaStream_t stream, const char* cause) {
   if (!cuda::detail::NonBlocking::is_on()) wait_for(stream, cause);
 }
 
+/// A graph would keep the address of the host's memory, whose content it reads or writes at every replay.
+void refuse_in_capture(const OnDevice& on, const char* from, const char* to) {
+  check<NotImplementedError>(!is_capturing(on.stream()), "copy from ", from, " to ", to, ": cannot be captured into a ",
+                             "graph; give the graph tensors on cuda, and copy from and to them between its replays");
+}
+
 void host_to_device(const Tensor& dst, const Tensor& src) {
   const OnDevice on(dst.device());
+  refuse_in_capture(on, "cpu", "cuda");
   const void* from = src.impl()->data();
   check_cuda(cudaMemcpyAsync(dst.impl()->data(), from, dst.nbytes(), cudaMemcpyHostToDevice, on.stream()),
              "copy from cpu to cuda");
@@ -86,6 +93,7 @@ void device_to_host(const Tensor& dst, const Tensor& src) {
   void* to = dst.impl()->data();
   const bool pinned = dst.is_pinned();
   if (!pinned || !cuda::detail::NonBlocking::is_on()) about_to_wait("copy to cpu", on.stream());
+  refuse_in_capture(on, "cuda", "cpu");
   check_cuda(cudaMemcpyAsync(to, src.impl()->data(), dst.nbytes(), cudaMemcpyDeviceToHost, on.stream()),
              "copy from cuda to cpu");
   if (pinned) PinnedAllocator::instance().record_stream(to, on.stream());

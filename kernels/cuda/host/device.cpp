@@ -137,7 +137,7 @@ void about_to_wait(const char* cause, cudaStream_t stream) {
   if (cuda::ForbidSync::is_active())
     raise<cuda::SyncError>(cause, ": would make the host wait for the device, inside a ForbidSync scope; keep the ",
                            "value on the device, or move this out of the scope");
-  if (stream != nullptr && is_capturing(stream))
+  if (cuda::is_current_stream_capturing() || (stream != nullptr && is_capturing(stream)))
     raise<cuda::SyncError>(cause, ": would make the host wait for the device while its work is recorded into a graph; ",
                            "a graph can hold only what runs on the device alone");
   SyncCounts& all = sync_counts_of_all();

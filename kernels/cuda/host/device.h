@@ -2,6 +2,7 @@
 // One CUDA device: its streams, its memory, its cuBLAS handles.
 #include <cuda_runtime.h>
 #include <taper/cuda.h>
+#include <taper/random_stream.h>
 
 #include <atomic>
 #include <memory>
@@ -99,13 +100,27 @@ class OnDevice {
 void about_to_wait(const char* cause, cudaStream_t stream);
 void wait_for(cudaStream_t stream, const char* cause);
 
-/// Which random numbers the operators draw that this thread gives to a graph: their streams are those of the capture,
-/// and the number at this address of the device further. Null outside of captures.
+/// Where the random numbers are from that the operators draw which this thread gives to a graph: the device finds the
+/// stream of the graph's first call `at` this address. Null outside of captures.
 struct CapturedRandom {
-  static inline constinit thread_local const std::uint64_t* advance = nullptr;
+  static inline constinit thread_local const RandomStream* at = nullptr;
+  static inline constinit thread_local RandomStream first{};  // of the capture
 };
 
 /// Whether work given to the stream is being recorded into a graph.
 bool is_capturing(cudaStream_t stream);
+
+/// While it lives, a capture of this thread does not make CUDA refuse what could disturb it elsewhere, as asking for
+/// memory does.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+  ~RelaxedCapture() { (void)cudaThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
 
 }  // namespace taper::cuda_kernels

@@ -5,12 +5,15 @@
 #include <taper/operator.h>
 #include <taper/ops/optim.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "device.h"
 #include "elementwise.h"
 #include "flat.h"
+#include "graph.h"
 #include "install.h"
 #include "widen.h"
 
@@ -27,28 +30,41 @@ class Collected {
     return c;
   }
 
-  /// Steps that are made in one launch have the same factors, and the same `start`, a kernel for one element type.
   template <class Factors>
-  void add(const OnDevice& on, void (*start)(const Queue&, StepTensors&, const Factors&), const Factors& factors,
-           const StepTensor& step, std::initializer_list<const Tensor*> tensors) {
+  using Start = void (*)(const Queue&, StepTensors&, const Factors& all, const Factors* each);
+
+  /// Steps that are made in one launch have the same `start`, a kernel for one element type, and the same factors; in a
+  /// graph, each its own.
+  template <class Factors>
+  void add(const OnDevice& on, Start<Factors> start, const Factors& factors, const StepTensor& step,
+           std::span<const Tensor> used, std::span<const Tensor> given) {
     static_assert(sizeof factors <= sizeof factors_);
+    const bool is_captured = CapturedSteps::recording != nullptr || CapturedSteps::renewing != nullptr;
+    check<NotImplementedError>(!is_captured || StepsTogether::are_made_again(),
+                               "a step of an optimizer cannot be captured into a graph by itself: its numbers would ",
+                               "stay the same in every replay; call step() of SGD, Adam or AdamW");
     const auto any = reinterpret_cast<void (*)()>(start);
     const bool fits = tensors_.count < StepTensors::kMost && device_ == on.state().index() && stream_ == on.stream() &&
-                      start_ == any && std::memcmp(factors_, &factors, sizeof factors) == 0;
+                      launch_.start == any && (is_captured || std::memcmp(factors_, &factors, sizeof factors) == 0);
     if (!fits) {
       make();
       device_ = on.state().index();
       stream_ = on.stream();
-      start_ = any;
+      launch_.start = any;
       std::memcpy(factors_, &factors, sizeof factors);
-      make_ = [](Collected& c, const Queue& queue) {
+      make_ = [](Collected& c, const Queue& queue, const void* each) {
         Factors f;
         std::memcpy(&f, c.factors_, sizeof f);
-        reinterpret_cast<decltype(start)>(c.start_)(queue, c.tensors_, f);
+        reinterpret_cast<Start<Factors>>(c.launch_.start)(queue, c.tensors_, f, static_cast<const Factors*>(each));
       };
     }
     tensors_.tensor[tensors_.count++] = step;
-    for (const Tensor* t : tensors) kept_.push_back(*t);
+    kept_.insert(kept_.end(), used.begin(), used.end());
+    if (is_captured) {
+      for (const Tensor& t : given) launch_.tensors.push_back(t.impl()->data());
+      const auto* bytes = reinterpret_cast<const unsigned char*>(&factors);
+      each_.insert(each_.end(), bytes, bytes + sizeof factors);
+    }
     StepsTogether::when_done([] { mine().make(); });
   }
   void make() {
@@ -56,12 +72,18 @@ class Collected {
     struct Emptied {  // whatever happens, they are not made twice
       Collected& c;
       ~Emptied() {
+        std::fill_n(c.tensors_.tensor, c.tensors_.count, StepTensor{});  // no address outlives its memory
         c.tensors_.count = 0;
         c.kept_.clear();
+        c.launch_.tensors.clear();
+        c.each_.clear();
       }
     } const emptied{*this};
     const OnDevice on(device_);
-    make_(*this, {stream_, on.state().multi_processors()});
+    const Queue queue{stream_, on.state().multi_processors()};
+    if (CapturedSteps* const steps = CapturedSteps::renewing) return steps->renew(queue, launch_, each_);
+    CapturedSteps* const steps = CapturedSteps::recording;
+    make_(*this, queue, steps != nullptr ? steps->record(launch_, each_.size()) : nullptr);
   }
 
  private:
@@ -70,8 +92,9 @@ class Collected {
   unsigned char factors_[sizeof(AdamFactors<double>)] = {};
   int device_ = -1;
   cudaStream_t stream_ = nullptr;
-  void (*start_)() = nullptr;
-  void (*make_)(Collected&, const Queue&) = nullptr;
+  CapturedSteps::Launch launch_;
+  std::vector<unsigned char> each_;  // factors of the tensors, in a graph
+  void (*make_)(Collected&, const Queue&, const void* each) = nullptr;
 };
 
 /// The tensors of one step, param, grad and state, in an order and a dtype that the kernels know. What is not is
@@ -84,26 +107,25 @@ class Operands {
     for (std::size_t i = 0; i < N; ++i) all[i] = &given_[i];
     const bool flat = kernels::are_flat(all), narrow = is_16_bit_float(given_[0].dtype());
     if (flat && !narrow) return;
+    copied_ = true;
+    if (CapturedSteps::renewing != nullptr) return;  // the graph has the copies
     for (std::size_t i = 0; i < N; ++i) {
       used_[i] =
           empty(TensorSpec::contiguous(given_[i].sizes(), narrow ? float32 : given_[i].dtype(), given_[i].device()));
       copy_elements(used_[i], given_[i]);
     }
-    copied_ = true;
   }
-  DType dtype() const { return used_[0].dtype(); }
+  DType dtype() const { return compute_dtype(given_[0].dtype()); }
 
   template <class Factors>
-  void step(const OnDevice& on, void (*start)(const Queue&, StepTensors&, const Factors&),
-            const Factors& factors) const {
+  void step(const OnDevice& on, Collected::Start<Factors> start, const Factors& factors) const {
     StepTensor t{used_[0].impl()->data(), used_[1].impl()->data(), {}, used_[0].numel()};
     for (std::size_t i = 2; i < N; ++i) t.state[i - 2] = used_[i].impl()->data();
     Collected& collected = Collected::mine();
-    [&]<std::size_t... I>(std::index_sequence<I...>) { collected.add(on, start, factors, t, {&used_[I]...}); }
-    (std::make_index_sequence<N>{});
+    collected.add(on, start, factors, t, used_, given_);
     if (!copied_ && StepsTogether::is_active()) return;
     collected.make();
-    if (!copied_) return;
+    if (!copied_ || CapturedSteps::renewing != nullptr) return;
     for (std::size_t i = 0; i < N; ++i)
       if (i != 1) copy_elements(given_[i], used_[i]);
   }

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "device.h"
 #include "errors.h"
 
 namespace taper::cuda_kernels {
@@ -21,6 +22,7 @@ DataPtr PinnedAllocator::allocate(std::size_t bytes) {
     block = found->second;
     free_.erase(found);
   } else {
+    const RelaxedCapture relaxed;
     void* data = nullptr;
     const cudaError_t error = cudaHostAlloc(&data, size, cudaHostAllocDefault);
     if (error == cudaErrorMemoryAllocation) {
@@ -67,6 +69,8 @@ void PinnedAllocator::free(Block* block) {
 }
 
 void PinnedAllocator::process_events() {
+  if (waiting_.empty()) return;
+  const RelaxedCapture relaxed;
   std::erase_if(waiting_, [&](Block* block) {
     while (!block->events.empty() && cudaEventQuery(block->events.back()) == cudaSuccess) {
       (void)cudaEventDestroy(block->events.back());
@@ -82,6 +86,7 @@ void PinnedAllocator::process_events() {
 void PinnedAllocator::empty_cache() {
   const std::lock_guard lock(mutex_);
   process_events();
+  const RelaxedCapture relaxed;
   for (auto& [size, block] : free_) {
     (void)cudaFreeHost(block->data);
     delete block;

@@ -34,7 +34,19 @@ Tensor dense(const Tensor& x) {
   copy_elements(t, x);
   return t;
 }
-RandomSource source_of(const RandomStream& s) { return {s, CapturedRandom::advance}; }
+RandomSource source_of(const RandomStream& s) {
+  const RandomStream* const at = CapturedRandom::at;
+  if (at == nullptr) return {s, nullptr};
+  // What has been drawn since the capture began goes on with the default generator; a checkpoint draws some of it
+  // again.
+  const RandomStream first = CapturedRandom::first;
+  const std::uint64_t number = s.stream - first.stream, drawn = default_generator().state().stream - first.stream;
+  check<NotImplementedError>(
+      s.seed == first.seed && number < drawn,
+      "random numbers of a generator of their own cannot be captured into a graph, they would be the same in every ",
+      "replay; draw them from the default generator, or before and copy them into an input of the graph");
+  return {{0, number}, at};
+}
 std::uint32_t count(const Tensor& t) { return std::uint32_t(t.numel()); }
 
 void uniform(Tensor& out, const Tensor& self, const double& from, const double& to, const RandomStream& s) {

@@ -54,6 +54,7 @@ class DeviceGuard {
 namespace detail {
 struct StreamState;
 struct EventState;
+struct GraphState;
 }  // namespace detail
 class Event;
 
@@ -189,6 +190,60 @@ class ForbidSync {
   static inline constinit thread_local int depth_ = 0;
 };
 
+// ---- Graphs --------------------------------------------------------------------------------------------------------
+/// Whether work of this thread is being captured into a Graph.
+bool is_current_stream_capturing() noexcept;
+
+/// Work of a device, recorded once and then given to it as a whole, again and again, by one call: where kernels are
+/// small, launching them is what costs.
+///
+///     cuda::Graph graph;
+///     graph.capture([&] { optimizer.zero_grad(); loss = step(images, labels); loss.backward(); optimizer.step(); });
+///     for (...) { images.copy_(...); labels.copy_(...); graph.replay(); }
+///
+/// While it is captured nothing runs: tensors made then have their memory, but no values before the first replay. Every
+/// replay reads and writes the same memory. What is made in the capture has a pool of its own; all else that the work
+/// reads or writes has to live as long as the graph is replayed, at its place.
+/// What the host does happens once, in the capture, with three exceptions that go on from replay to replay as they
+/// would from call to call: the random numbers of the default generator, the number of steps of SGD, Adam and AdamW,
+/// and the options of these, such as the learning rate.
+/// Work that needs the host (item(), copies from or to the cpu) throws, as in ForbidSync; the graph is then as before.
+class Graph {
+ public:
+  Graph() noexcept;
+  ~Graph();
+  Graph(Graph&& other) noexcept;
+  Graph& operator=(Graph&& other) noexcept;
+
+  /// Calls work() and records what it gives to the current device, on a stream of the graph's own. An exception of
+  /// work() ends the capture, leaves the graph without one, and is passed on.
+  template <class Work>
+  void capture(Work&& work) {
+    capture_begin();
+    try {
+      work();
+    } catch (...) {
+      abandon();
+      throw;
+    }
+    capture_end();
+  }
+  /// The same in two calls, of one thread. Throws ValueError if the thread captures already, or the graph holds a
+  /// capture.
+  void capture_begin();
+  void capture_end();
+  /// Gives the work to the current stream. Throws ValueError if nothing was captured, or if an optimizer in it has
+  /// other parameters or state than in the capture; nothing has then changed.
+  void replay();
+  /// Forgets the capture, when the device is done with it. The pool's memory goes back as the tensors in it are freed.
+  void reset();
+  bool is_captured() const noexcept;
+
+ private:
+  void abandon() noexcept;
+  std::unique_ptr<detail::GraphState> state_;
+};
+
 // ---- Checks of values ----------------------------------------------------------------------------------------------
 // Whether a position is in range, or a probability is one, only the device knows, and asking it would make the host
 // wait at every embedding. So kernels look while they run: a position out of range reads 0 and writes nothing, and the
@@ -217,6 +272,17 @@ void copy(const Tensor& dst, const Tensor& src);
 bool checks_now(Device device);
 /// Bytes from one block to another of the same device, in stream order.
 void copy_on_device(int device, void* dst, const void* src, std::size_t bytes);
+
+/// What has to be done on the host before each replay of a graph.
+class AtReplay {
+ public:
+  virtual ~AtReplay() = default;
+  virtual void act() = 0;
+  /// Takes act() back: the replay did not happen.
+  virtual void undo() noexcept = 0;
+};
+/// Adds to the graph that this thread captures.
+void at_replay(std::shared_ptr<AtReplay> what);
 
 /// While it lives, copies from and to pinned memory do not wait.
 class NonBlocking {

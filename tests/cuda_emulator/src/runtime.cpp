@@ -384,6 +384,9 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
 cudaError_t cudaEventCreate(cudaEvent_t* e) { return cudaEventCreateWithFlags(e, 0); }
 cudaError_t cudaEventDestroy(cudaEvent_t e) {
   run_until([=] { return e->done >= e->recorded; });
+  for (auto* s : streams())
+    for (Work& w : s->q)
+      if (w.wait == e) w.wait = nullptr;  // it has got there
   delete e;
   return cudaSuccess;
 }

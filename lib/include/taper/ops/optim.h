@@ -43,12 +43,17 @@ class StepsTogether {
   /// Makes the steps that were put off. The destructor does so too, but cannot say if it fails.
   static void finish();
   static bool is_active() noexcept { return depth_ > 0; }
+  /// Says that the one who opened it makes the same steps again, with their numbers of then, before each replay of the
+  /// graph that they are captured into: the numbers of other steps would stay those of the capture, so these throw.
+  void made_again_at_replay() noexcept { again_ = true; }
+  static bool are_made_again() noexcept { return again_; }
   /// For kernels: what finish() is to call, once.
   using Make = void (*)();
   static void when_done(Make make) noexcept { make_ = make; }
 
  private:
   static inline constinit thread_local int depth_ = 0;
+  static inline constinit thread_local bool again_ = false;
   static inline constinit thread_local Make make_ = nullptr;
 };
 

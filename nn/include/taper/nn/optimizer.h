@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,6 +41,8 @@ class Optimizer {
 
   /// Updates every parameter that has a gradient. Throws ValueError, before anything is written, if an option of a
   /// group has since been set to a value that the constructor would have refused.
+  /// Captured into a cuda::Graph, it is a step of its own in each replay: it counts, and takes the options that the
+  /// groups then have. SGD, Adam and AdamW can be captured, after a first step that makes their state.
   virtual void step();
   /// Drops the gradients, or fills them with zeros.
   void zero_grad(bool set_to_none = true);
@@ -121,11 +124,14 @@ class Optimizer {
   friend void list_owned(const Optimizer& o, OwnedTensors& out);
   struct LoadedState;
   class OptionsForNow;
+  class CapturedStep;
+  void capture_step();
   Slot read_slot(detail::EntryReader& entries, const Tensor& param, std::size_t group, std::size_t index) const;
   LoadedState read(const TensorDict& state) const;
 
   std::vector<std::vector<Slot>> groups_;
-  std::vector<double> initial_lrs_;  // of the groups that a schedule has changed
+  std::vector<double> initial_lrs_;   // of the groups that a schedule has changed
+  std::shared_ptr<Optimizer*> self_;  // for graphs that hold a step; gone when the optimizer is
 };
 
 /// Parameters and state by group, for who_holds() and the like: <taper/autograd/memory_view.h>.
