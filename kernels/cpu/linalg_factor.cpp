@@ -2,11 +2,13 @@
 #include <taper/operator.h>
 #include <taper/ops/linalg.h>
 
+#include "matrix_batch.h"
+
+// clang-format off: what comes before says how Eigen is to be compiled.
 #include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <Eigen/SVD>
-
-#include "matrix_batch.h"
+// clang-format on
 
 namespace taper::cpu_kernels {
 void install_linalg_factor();

@@ -2,12 +2,15 @@
 #include <taper/operator.h>
 #include <taper/ops/linalg.h>
 
-#include <Eigen/Cholesky>
-#include <Eigen/LU>
 #include <cmath>
 #include <limits>
 
 #include "matrix_batch.h"
+
+// clang-format off: what comes before says how Eigen is to be compiled.
+#include <Eigen/Cholesky>
+#include <Eigen/LU>
+// clang-format on
 
 namespace taper::cpu_kernels {
 void install_linalg_solve();
