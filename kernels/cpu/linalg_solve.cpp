@@ -38,7 +38,7 @@ void solve(Tensor& out, const Tensor& A, const Tensor& B) {
   for_each_regular_matrix("solve", "singular: A X = B has no solution, or many", a, [&](std::int64_t i) {
     const LU lu(a[i]);
     if (!is_regular(lu)) return false;
-    x.set(i, lu.solve(b[i]));
+    if (b.columns > 0) x.set(i, lu.solve(b[i]));
     return true;
   });
 }
