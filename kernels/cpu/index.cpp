@@ -11,6 +11,7 @@
 #include "parallel.h"
 #include "strided_rows.h"
 #include "widen.h"
+#include "written_copy.h"
 
 namespace taper::cpu_kernels {
 void install_index();
@@ -208,13 +209,8 @@ void put_into(const Tensor& out, const TensorList& indices, const Tensor& any_va
 
 void index_put(Tensor& out, const Tensor& self, const TensorList& indices, const Tensor& values, const IntSpan& dims,
                const bool& accumulate) {
-  if (out.dtype() == self.dtype()) {
-    if (overlap(out, self) != Overlap::identical) copy_elements(out, self);
-    return put_into(out, indices, values, dims, accumulate);
-  }
-  const Tensor result = taper::detail::private_copy(self);
-  put_into(result, indices, values, dims, accumulate);
-  copy_elements(out, result);
+  kernels::write_into_copy(out, self,
+                           [&](const Tensor& result) { put_into(result, indices, values, dims, accumulate); });
 }
 /// Sums are rounded once.
 void index_put_any(Tensor& out, const Tensor& self, const TensorList& indices, const Tensor& values,

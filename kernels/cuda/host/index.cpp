@@ -11,6 +11,7 @@
 #include "moves.h"
 #include "positions.h"
 #include "widened.h"
+#include "written_copy.h"
 
 namespace taper::cuda_kernels {
 namespace {
@@ -167,25 +168,17 @@ void put_into(const Tensor& out, const TensorList& indices, const Tensor& any_va
   const Cut cut(out, indices, dims);
   if (SizesAndStrides::contiguous(cut.sizes).numel() == 0) return;
   const OnDevice on(out.device());
-  const auto apart = [&](const Tensor& t) {
-    return overlap(out, t) == Overlap::none ? t : taper::detail::private_copy(t);
-  };
-  const Tensor values = ops::expand.below_autograd(apart(any_values), cut.sizes);
+  const Tensor values = ops::expand.below_autograd(kernels::apart_from(out, any_values), cut.sizes);
   TensorList own_indices;
-  for (const Tensor& index : indices) own_indices.push_back(apart(index));
+  for (const Tensor& index : indices) own_indices.push_back(kernels::apart_from(out, index));
   const Joined at(on, Watcher::index_put, out, own_indices, dims, cut.positions);
   (accumulate ? add_at : replace_at)(on, out, cut, at, values);
 }
 
 void index_put(Tensor& out, const Tensor& self, const TensorList& indices, const Tensor& values, const IntSpan& dims,
                const bool& accumulate) {
-  if (out.dtype() == self.dtype()) {
-    if (overlap(out, self) != Overlap::identical) copy_elements(out, self);
-    return put_into(out, indices, values, dims, accumulate);
-  }
-  const Tensor result = taper::detail::private_copy(self);
-  put_into(result, indices, values, dims, accumulate);
-  copy_elements(out, result);
+  kernels::write_into_copy(out, self,
+                           [&](const Tensor& result) { put_into(result, indices, values, dims, accumulate); });
 }
 /// Sums are rounded once.
 void index_put_any(Tensor& out, const Tensor& self, const TensorList& indices, const Tensor& values,

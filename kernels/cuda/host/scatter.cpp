@@ -9,6 +9,7 @@
 #include "moves.h"
 #include "positions.h"
 #include "widened.h"
+#include "written_copy.h"
 
 namespace taper::cuda_kernels {
 namespace {
@@ -82,17 +83,10 @@ void add_at(const Tensor& out, std::int64_t dim, const Tensor& index, const Tens
 }
 
 template <auto& write>
-void scatter(Tensor& out, const Tensor& self, const std::int64_t& dim, const Tensor& index, const Tensor& any_src) {
-  const bool direct = out.dtype() == self.dtype();
-  const Tensor result = direct ? out : taper::detail::private_copy(self);
-  if (direct && overlap(out, self) != Overlap::identical) copy_elements(out, self);
-  if (index.numel() > 0) {
-    const auto apart = [&](const Tensor& t) {
-      return overlap(out, t) == Overlap::none ? t : taper::detail::private_copy(t);
-    };
-    write(result, dim, apart(index), apart(any_src));
-  }
-  if (!direct) copy_elements(out, result);
+void scatter(Tensor& out, const Tensor& self, const std::int64_t& dim, const Tensor& index, const Tensor& src) {
+  kernels::write_into_copy(out, self, [&](const Tensor& result) {
+    if (index.numel() > 0) write(result, dim, kernels::apart_from(result, index), kernels::apart_from(result, src));
+  });
 }
 
 void scatter_reduce(Tensor& out, const Tensor& self, const std::int64_t& dim, const Tensor& index, const Tensor& src,
