@@ -34,6 +34,7 @@ void install_embedding();
 void install_loss_elementwise();
 void install_linalg_solve();
 void install_linalg_factor();
+void install_linalg_svd();
 }  // namespace cpu_kernels
 #if TAPER_CUDA
 namespace cuda_kernels {
@@ -73,6 +74,7 @@ void install_kernels() {
   cpu_kernels::install_loss_elementwise();
   cpu_kernels::install_linalg_solve();
   cpu_kernels::install_linalg_factor();
+  cpu_kernels::install_linalg_svd();
 #if TAPER_CUDA
   cuda_kernels::install_cuda();
 #endif
