@@ -1,8 +1,10 @@
 // Taper against libtorch, in one process and interleaved: ratios above 1 mean that Taper is faster.
 //
-//   taper_benchmark [threads] [filter]
+//   taper_benchmark [threads] [filter] [seconds per case]     small operations and training steps
+//   taper_benchmark operators [filter] [seconds per case]     operators, each side with its best number of threads
 #include <taper/taper.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +12,7 @@
 #include <memory>
 
 #include "measure.h"
+#include "operator_rows.h"
 #include "peer.h"
 
 using namespace taper;
@@ -53,7 +56,7 @@ const char* filter = "";
 double seconds = 1;
 
 void report(const std::string& name, const std::vector<bench::Side>& sides, double per_call = 1) {
-  const bench::Result r = bench::measure(sides, threads, seconds, per_call);
+  const bench::Result r = bench::measure(sides, seconds, per_call);
   std::printf("%-34s %10.3f us", name.c_str(), r.median_us[0]);
   if (sides.size() > 1) std::printf(" %12.3f us   %6.2f x", r.median_us[1], r.ratio[1]);
   std::printf("\n");
@@ -62,9 +65,9 @@ void report(const std::string& name, const std::vector<bench::Side>& sides, doub
 
 void small_op(const std::string& name, std::function<void()> run, double per_call = 1) {
   if (!std::strstr(name.c_str(), filter)) return;
-  std::vector<bench::Side> sides{{"taper", std::move(run)}};
+  std::vector<bench::Side> sides{{"taper", std::move(run), threads}};
 #if TAPER_BENCHMARK_PEER
-  if (auto other = peer::small_op(name)) sides.push_back({"libtorch", std::move(other)});
+  if (auto other = peer::small_op(name)) sides.push_back({"libtorch", std::move(other), threads});
 #endif
   report(name, sides, per_call);
 }
@@ -107,7 +110,7 @@ void train_step(const std::string& model, const std::string& optimizer, std::int
   else
     t->optimizer = std::make_unique<optim::Adam>(parameters, optim::AdamOptions{.lr = peer::kAdamRate});
 
-  std::vector<bench::Side> sides{{"taper", [t] { t->step(); }}};
+  std::vector<bench::Side> sides{{"taper", [t] { t->step(); }, threads}};
 #if TAPER_BENCHMARK_PEER
   std::vector<std::vector<float>> initial;
   for (const Tensor& p : parameters) initial.push_back(p.detach().to_vector<float>());
@@ -121,18 +124,92 @@ void train_step(const std::string& model, const std::string& optimizer, std::int
       std::exit(1);
     }
   }
-  sides.push_back({"libtorch", other.run});
+  sides.push_back({"libtorch", other.run, threads});
 #endif
   report(name, sides);
+}
+
+/// See operator_rows.h.
+struct OwnSide {
+  using Tensor = taper::Tensor;
+  using Dims = IntVec;
+  template <class V>
+  static Tensor tensor(const std::vector<V>& values, const Dims& sizes) {
+    return from_span(std::span(values)).clone().view(sizes);
+  }
+  static std::vector<float> read(const Tensor& t) { return t.detach().to(float32).to_vector<float>(); }
+  static void drop_grad(Tensor& t) { t.zero_grad(); }
+  static Tensor var_of_rows(const Tensor& x) { return x.var(IntSpan{1}); }
+  static Tensor cat(const Tensor& x, const Tensor& y, std::int64_t dim) { return taper::cat({x, y}, dim); }
+  static Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t padding) {
+    return taper::conv2d(x, weight, bias, {.padding = padding});
+  }
+  static Tensor max_pool2d(const Tensor& x, std::int64_t size) { return taper::max_pool2d(x, size); }
+  static Tensor avg_pool2d(const Tensor& x, std::int64_t size) { return taper::avg_pool2d(x, size); }
+  static Tensor twice_as_large(const Tensor& x) {
+    return interpolate(x, {.size = {2 * x.size(2), 2 * x.size(3)}, .mode = "bilinear"});
+  }
+};
+
+/// Both sides must have done the same work.
+void check_results(const std::string& name, const std::vector<float>& ours, const std::vector<float>& theirs) {
+  bool same = ours.size() == theirs.size();
+  for (std::size_t i = 0; same && i < ours.size(); ++i)
+    same = ours[i] == theirs[i] || std::abs(ours[i] - theirs[i]) <= 2e-3f * std::abs(theirs[i]) + 2e-3f;
+  if (same) return;
+  std::fprintf(stderr, "%s: the results differ\n", name.c_str());
+  std::exit(1);
+}
+
+/// One table, with the ratios' geometric mean below it.
+void operator_table() {
+  constexpr int kThreads[] = {1, 2};
+  const std::vector<bench::OperatorRow> own = bench::operator_rows<OwnSide>();
+  std::vector<bench::OperatorRow> others;
+#if TAPER_BENCHMARK_PEER
+  others = peer::operator_rows();
+#endif
+  std::printf("%-52s %16s %16s %8s\n", "us (threads)", "Taper", "libtorch", "ratio");
+  double log_sum = 0, lowest = 0;
+  int count = 0;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    const std::string& name = own[i].name;
+    if (!std::strstr(name.c_str(), filter)) continue;
+    std::vector<bench::Side> sides;
+    const bench::Prepared ours = own[i].prepare();
+    for (const int n : kThreads) sides.push_back({"taper", ours.run, n, [n] { set_num_threads(n); }});
+#if TAPER_BENCHMARK_PEER
+    const bench::Prepared theirs = others[i].prepare();
+    check_results(name, ours.result(), theirs.result());
+    for (const int n : kThreads) sides.push_back({"libtorch", theirs.run, n, [n] { peer::set_threads(n); }});
+#endif
+    const bench::Result r = bench::measure(sides, seconds);
+    const auto best = [&](std::size_t side) { return r.median_us[side] <= r.median_us[side + 1] ? side : side + 1; };
+    std::printf("%-52s %12.1f (%d)", name.c_str(), r.median_us[best(0)], kThreads[best(0)]);
+    if (sides.size() > 2) {
+      const double ratio = r.median_us[best(2)] / r.median_us[best(0)];
+      std::printf(" %12.1f (%d) %8.2f", r.median_us[best(2)], kThreads[best(2) - 2], ratio);
+      lowest = count ? std::min(lowest, ratio) : ratio;
+      log_sum += std::log(ratio), ++count;
+    }
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+  if (count) std::printf("%d rows: geometric mean %.2f, lowest %.2f\n", count, std::exp(log_sum / count), lowest);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1) threads = std::atoi(argv[1]);
+  const bool operators = argc > 1 && std::strcmp(argv[1], "operators") == 0;
+  if (argc > 1 && !operators) threads = std::atoi(argv[1]);
   if (argc > 2) filter = argv[2];
   if (argc > 3) seconds = std::atof(argv[3]);
   bench::keep_freed_memory();
+  if (operators) {
+    operator_table();
+    return 0;
+  }
   set_num_threads(threads);
   std::printf("%-34s %13s", threads == 1 ? "1 thread, CPU time" : "several threads, wall time", "Taper");
 #if TAPER_BENCHMARK_PEER

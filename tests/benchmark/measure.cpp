@@ -21,12 +21,13 @@ double median(std::vector<double> v) {
 
 }  // namespace
 
-Result measure(const std::vector<Side>& sides, int threads, double seconds, double per_call) {
+Result measure(const std::vector<Side>& sides, double seconds, double per_call) {
   constexpr double kSampleUs = 2000;
   const std::size_t n = sides.size();
   std::vector<long> repeats(n);
   double round_us = 0;
   for (std::size_t i = 0; i < n; ++i) {
+    if (sides[i].enter) sides[i].enter();
     for (int warm = 0; warm < 5; ++warm) sides[i].run();
     const double start = clock_us(CLOCK_MONOTONIC);
     long calls = 0;
@@ -40,10 +41,11 @@ Result measure(const std::vector<Side>& sides, int threads, double seconds, doub
     round_us += elapsed * double(repeats[i]) / double(calls);
   }
   const int rounds = std::clamp(int(seconds * 1e6 / round_us), 9, 301);
-  const clockid_t clock = threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
   std::vector<std::vector<double>> times(n), ratios(n);
   for (int r = 0; r < rounds; ++r) {
     for (std::size_t i = 0; i < n; ++i) {
+      const clockid_t clock = sides[i].threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+      if (sides[i].enter) sides[i].enter();
       sides[i].run();  // brings this side's data back into the cache
       const double start = clock_us(clock);
       for (long k = 0; k < repeats[i]; ++k) sides[i].run();
@@ -60,8 +62,8 @@ Result measure(const std::vector<Side>& sides, int threads, double seconds, doub
 }
 
 void keep_freed_memory() {
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, 2'000'000'000);
   mallopt(M_TOP_PAD, 64 << 20);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Interleaved timing. The sides of a case take turns, sample by sample, so that a drift of the machine hits both
-// alike; what is reported is the median of the paired ratios. With one thread the time is the process's CPU time,
-// which other programs' time slices do not lengthen; with more it is wall time.
+// alike; what is reported is the median of the paired ratios. With one thread the time is the thread's CPU time, which
+// other programs' time slices do not lengthen; with more it is wall time.
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,6 +11,8 @@ namespace bench {
 struct Side {
   std::string name;
   std::function<void()> run;
+  int threads = 1;
+  std::function<void()> enter = {};  // called before each sample, to set the number of threads
 };
 
 struct Result {
@@ -19,7 +21,7 @@ struct Result {
 };
 
 /// Times the sides against each other. `per_call` is how many units (nodes, steps) one run() makes.
-Result measure(const std::vector<Side>& sides, int threads, double seconds, double per_call = 1);
+Result measure(const std::vector<Side>& sides, double seconds, double per_call = 1);
 
 /// Makes glibc keep freed memory, which the peer depends on: page faults cost it dearly on virtual machines.
 void keep_freed_memory();

@@ -6,6 +6,20 @@
 #include <string>
 #include <vector>
 
+namespace bench {
+
+/// A call to be timed, and its result as numbers.
+struct Prepared {
+  std::function<void()> run;
+  std::function<std::vector<float>()> result;
+};
+struct OperatorRow {
+  std::string name;
+  std::function<Prepared()> prepare;
+};
+
+}  // namespace bench
+
 namespace peer {
 
 /// One training step (forward, cross-entropy, backward, optimizer) on a fixed batch; returns the loss when asked to.
@@ -26,5 +40,8 @@ TrainStep train_step(const std::string& model, const std::string& optimizer, std
 
 /// Small operations by name: see small_ops() in compare.cpp. Empty for a name that the peer does not know.
 std::function<void()> small_op(const std::string& name);
+
+/// The rows of operator_rows.h, made with the peer.
+std::vector<bench::OperatorRow> operator_rows();
 
 }  // namespace peer

@@ -1,6 +1,7 @@
 // The peer: libtorch at its best settings for these cases (gradients dropped rather than zero-filled).
 #include <torch/torch.h>
 
+#include "operator_rows.h"
 #include "peer.h"
 
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
@@ -81,5 +82,37 @@ std::function<void()> small_op(const std::string& name) {
     };
   return {};
 }
+
+namespace {
+
+/// See operator_rows.h.
+struct Side {
+  using Tensor = torch::Tensor;
+  using Dims = std::vector<std::int64_t>;
+  template <class V>
+  static Tensor tensor(const std::vector<V>& values, const Dims& sizes) {
+    return torch::tensor(values).view(sizes);
+  }
+  static std::vector<float> read(const Tensor& t) {
+    const Tensor dense = t.detach().to(torch::kFloat).contiguous();
+    const float* p = dense.data_ptr<float>();
+    return std::vector<float>(p, p + dense.numel());
+  }
+  static void drop_grad(Tensor& t) { t.mutable_grad().reset(); }
+  static Tensor var_of_rows(const Tensor& x) { return x.var(at::IntArrayRef{1}, true); }
+  static Tensor cat(const Tensor& x, const Tensor& y, std::int64_t dim) { return torch::cat({x, y}, dim); }
+  static Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, std::int64_t padding) {
+    return torch::conv2d(x, weight, bias, 1, padding);
+  }
+  static Tensor max_pool2d(const Tensor& x, std::int64_t size) { return torch::max_pool2d(x, size); }
+  static Tensor avg_pool2d(const Tensor& x, std::int64_t size) { return torch::avg_pool2d(x, size); }
+  static Tensor twice_as_large(const Tensor& x) {
+    return torch::upsample_bilinear2d(x, {2 * x.size(2), 2 * x.size(3)}, false);
+  }
+};
+
+}  // namespace
+
+std::vector<bench::OperatorRow> operator_rows() { return bench::operator_rows<Side>(); }
 
 }  // namespace peer
