@@ -182,8 +182,8 @@ TEST_CASE("addmm scales, broadcasts and ignores self for beta 0") {
   CHECK(values(addmm(tensor({1, 2}, float64), a, a, 2, 0.5)) == Values{5.5, 9, 9.5, 15});
   CHECK(values(addmm(nan, a, a, 0)) == Values{7, 10, 15, 22});
   CHECK(values(baddbmm(ones({1, 1}, float64), a.unsqueeze(0), a.unsqueeze(0))) == Values{8, 11, 16, 23});
-  CHECK_THROWS_AS(addmm(empty({1, 2, 4}), empty({2, 3}), empty({3, 4})), ShapeError);
-  CHECK_THROWS_AS(addmm(empty({2, 4}), empty({2, 3}), empty({2, 4})), ShapeError);
+  CHECK_THROWS_AS(addmm(zeros({1, 2, 4}), zeros({2, 3}), zeros({3, 4})), ShapeError);
+  CHECK_THROWS_AS(addmm(zeros({2, 4}), zeros({2, 3}), zeros({2, 4})), ShapeError);
 }
 
 TEST_CASE("addmm with beta 0 ignores what self holds and gives it a gradient of zero") {

@@ -162,7 +162,7 @@ TEST_CASE("a function of one in place is the function, and counts as one write",
 
 TEST_CASE("functions of one give the same for every layout of the input", "[S80]") {
   for (const UnaryCase& c : unary_cases()) {
-    const Tensor x = from_vector(Values(c.inside), IntVec{2, 3});
+    const Tensor x = from_vector(Values(c.inside), IntVec{2, 3}).to(default_device());
     const Values want = values((*c.op)(x));
     for (const auto& [layout, view] : disguises(x)) {
       INFO(c.name << ", " << layout);

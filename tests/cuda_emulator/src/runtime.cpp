@@ -126,6 +126,7 @@ Config& config() {
     if (const char* e = std::getenv("CUEMU_ORDER"))
       k.order = *e == 'f' ? Order::forward : *e == 'r' && e[1] == 'e' ? Order::reverse : Order::random;
     if (std::getenv("CUEMU_EAGER")) k.deferred = false;
+    if (const char* e = std::getenv("CUEMU_SMS")) k.sm_count = std::max(1, std::atoi(e));
     rng().seed(k.seed);
     return k;
   }();
