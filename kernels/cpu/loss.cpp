@@ -159,7 +159,8 @@ void cross_entropy_backward(Tensor& out, const Tensor& grad, const Tensor& input
       dx[at + t.index[i] * positions] -= T(scale * t.sharp_share(i));
     };
     const auto factor_of = [&](std::int64_t i) {
-      return t.ignored(i) ? T(0) : T(scale_of(i) * (t.sharp_share(i) + b * t.weight_sum));
+      // Without smoothing an infinite weight of another class does not count.
+      return t.ignored(i) ? T(0) : T(scale_of(i) * (t.sharp_share(i) + (b != 0 ? b * t.weight_sum : 0)));
     };
     if (positions == 1) {
       for_each_element(t.count, o.classes, 1, o.classes * kExpCost, [&](std::int64_t i, std::int64_t at) {

@@ -74,6 +74,18 @@ TEST_CASE("an ignored element with infinite logits leaves no NaN") {
   CHECK(elements(x.grad())[0] == 0);
 }
 
+TEST_CASE("an infinite weight of a class that is no element's target does not count") {
+  const Tensor weight = tensor({1., 1., std::numeric_limits<double>::infinity()}), target = tensor({0, 1});
+  for (const bool columns : {false, true}) {
+    Tensor x = (columns ? zeros({1, 3, 2}) : zeros({2, 3})).requires_grad_();
+    const Tensor loss = cross_entropy(x, columns ? target.unsqueeze(0) : target, {.weight = weight});
+    loss.backward();
+    CHECK(loss.item<double>() == Approx(std::log(3)));
+    const Tensor slope = columns ? x.grad()[0].t() : x.grad();
+    CHECK(slope.allclose(tensor({{-1. / 3, 1. / 6, 1. / 6}, {1. / 6, -1. / 3, 1. / 6}}, slope.dtype()), 1e-6));
+  }
+}
+
 TEST_CASE("label smoothing and class weights, alone and together", "[B38]") {
   const Tensor x = tensor({{1.0, 2.0}, {3.0, 0.4}}), target = tensor({-100, 1}), weight = tensor({.2, .3});
   const auto loss = [&](CrossEntropyOptions o) { return cross_entropy(x, target, o).item<float>(); };
