@@ -37,11 +37,12 @@ struct Shape {
   bool is_pointwise;  // images are their own matrices
 
   std::int64_t group_out_c() const { return out_c / groups; }
-  /// Whether one kernel is faster than a product with its columns: there is little to do, or groups of few channels
-  /// make matrices that are too narrow for cuBLAS.
+  /// Groups of few channels make matrices that are too narrow for cuBLAS.
+  bool is_narrow() const { return groups > 1 && group_out_c() <= 4; }
+  /// Whether one kernel is faster than a product with its columns, also because there is little to do.
   bool is_direct() const {
-    constexpr std::int64_t kSmall = std::int64_t(1) << 25, kNarrow = 4;
-    return n * positions * out_c * taps <= kSmall || (groups > 1 && group_out_c() <= kNarrow);
+    constexpr std::int64_t kSmall = std::int64_t(1) << 25;
+    return n * positions * out_c * taps <= kSmall || is_narrow();
   }
   /// Images whose matrices are made at a time.
   std::int64_t images_at_once() const {
@@ -234,8 +235,11 @@ void conv2d_input_grad(Tensor& out, const Tensor& grad, const Tensor& weight, co
   const Tensor w = operand_in_order("conv2d_input_grad", weight, MemoryFormat::contiguous);
   const Shape s = shape_of(out, dy, w.sizes(), o, format);
   const OnDevice on(out.device());
-  dispatch_floating(out.dtype(), "conv2d",
-                    [&]<class T>(Type<T>) { input_grad(on, s, values_of<T>(dy), values_of<T>(w), place_of<T>(out)); });
+  dispatch_floating(out.dtype(), "conv2d", [&]<class T>(Type<T>) {
+    if (s.is_narrow())
+      return convolve_input_grad(on.queue(), s.conv, values_of<T>(dy), values_of<T>(w), place_of<T>(out));
+    input_grad(on, s, values_of<T>(dy), values_of<T>(w), place_of<T>(out));
+  });
 }
 
 void conv2d_weight_grad(std::array<Tensor, 2>& out, const Tensor& grad, const Tensor& input, const IntPair&,
