@@ -99,7 +99,8 @@ __global__ void elements_at(const Pool s, const T* x, const Index* index, T* y) 
   }
 }
 
-/// The part of the image under one window, and what its sum is divided by.
+/// The part of the image under one window, and what its sum is divided by. There is always one: padding is at most half
+/// a window, and no window begins behind the image.
 template <class T>
 struct Window {
   std::int32_t top, bottom, left, right;
@@ -114,7 +115,6 @@ struct Window {
     const std::int64_t inside = std::int64_t(bottom - top) * (right - left);
     divisor = T(s.divisor != 0 ? s.divisor : s.counts_padding ? with_padding : inside);
   }
-  __device__ __forceinline__ bool is_empty() const { return top >= bottom || left >= right; }
 };
 
 template <class T, class Windows>
@@ -127,13 +127,13 @@ __global__ void averages(const Pool s, const T* x, T* y) {
     if (Windows::size == 1) {
       for (std::int32_t row = w.top; row < w.bottom; ++row)
         for (std::int32_t column = w.left; column < w.right; ++column) sum += x[image.at(row, column)];
-    } else if (!w.is_empty()) {
+    } else {
       const std::int32_t width = w.right - w.left, count = (w.bottom - w.top) * width;
       for (std::int32_t k = std::int32_t(Windows::rank()); k < count; k += std::int32_t(Windows::size))
         sum += x[image.at(w.top + k / width, w.left + k % width)];
     }
     sum = Windows::combine(sum, T(0), static_cast<T*>(nullptr), [](T a, T b) { return a + b; });
-    if (Windows::rank() == 0) y[i] = w.is_empty() ? T(0) : sum / w.divisor;
+    if (Windows::rank() == 0) y[i] = sum / w.divisor;
   }
 }
 
