@@ -2,6 +2,8 @@
 #include <taper/allocator.h>
 #include <taper/taper.h>
 
+#include <cmath>
+
 #include "tests/support/catch.h"
 #include "tests/support/message.h"
 #include "tests/support/values.h"

@@ -8,6 +8,7 @@
 #include <taper/ops/reduce.h>
 #include <taper/ops/view.h>
 
+#include <cmath>
 #include <thread>
 
 #include "tests/support/catch.h"

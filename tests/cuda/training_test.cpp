@@ -16,6 +16,8 @@
 #include <taper/ops/view.h>
 #include <taper/random.h>
 
+#include <cmath>
+
 #include "tests/support/catch.h"
 #include "tests/support/message.h"
 #include "tests/support/values.h"

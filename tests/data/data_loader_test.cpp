@@ -5,8 +5,10 @@
 #include <taper/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <set>

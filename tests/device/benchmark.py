@@ -51,8 +51,11 @@ class Taper:
         return [float(v) for v in self.ask(f"losses {case[0]} {case[1]} {case[2]} {mode} {count}").split()]
 
     def close(self):
-        self.process.stdin.close()
-        self.process.wait(timeout=30)
+        try:
+            self.process.stdin.close()
+            self.process.wait(timeout=30)
+        except (OSError, subprocess.TimeoutExpired):
+            self.process.kill()
 
 
 # ---- PyTorch ---------------------------------------------------------------------------------------------------------
@@ -184,21 +187,33 @@ class Comparison:
         self.notes.append(text)
         print(text, flush=True)
 
+    def fail(self, row, text):
+        self.failures.append(f"{row['case']}: {text}")
+        print(f"FAILED: {self.failures[-1]}", flush=True)
+        # After an error of the device a process can do no more on it.
+        self.taper.process.kill()
+        self.taper = Taper(self.options.taper)
+
     def compare_losses(self, case, row):
         """All sides start from the same weights and see the same batch, so they have the same losses."""
         count = 4 if self.options.tiny else 20
-        losses = {f"taper {mode}": self.taper.losses(case, mode, count) for mode in ("eager", "graph")}
+        losses = row["losses"] = {}
+        for mode in ("eager", "graph"):
+            try:
+                losses[f"taper {mode}"] = self.taper.losses(case, mode, count)
+            except RuntimeError as error:
+                self.fail(row, f"taper {mode}: {error}")
         if self.torch_sides:
             losses["torch eager"] = Torch(case, "eager", self.options.device, False).losses(count)
-        row["losses"] = losses
-        want = losses["taper eager"]
+        if not losses:
+            return
+        first, want = next(iter(losses.items()))
         for side, got in losses.items():
             # Roundings differ, and training makes such differences grow: the first steps are held to more.
             for i, (a, b) in enumerate(zip(want, got)):
                 limit = 2e-4 if i < 3 else 2e-2
                 if not abs(a - b) <= limit * (1 + abs(a)):
-                    self.failures.append(f"{row['case']}: loss {a:.6g} of taper eager after {i} steps, "
-                                         f"{b:.6g} of {side}")
+                    self.failures.append(f"{row['case']}: loss {a:.6g} of {first} after {i} steps, {b:.6g} of {side}")
                     break
         off = max(abs(a - b) for got in losses.values() for a, b in zip(want, got))
         print(f"{row['case']}: losses {want[0]:.5f} to {want[-1]:.5f}, furthest apart {off:.2g}", flush=True)
@@ -210,14 +225,17 @@ class Comparison:
             for side in list(timers):
                 try:
                     times[side].append(timers[side]())
-                except RuntimeError as error:
+                except Exception as error:
                     if side.startswith("taper"):
-                        raise
-                    self.note(f"{row['case']}: {side}: {str(error).splitlines()[0]}")
+                        self.fail(row, f"{side}: {error}")
+                    else:
+                        self.note(f"{row['case']}: {side}: {type(error).__name__}: {str(error).splitlines()[:1]}")
                     del timers[side], times[side]
             if self.left() < 0:
                 break
         for side, samples in times.items():
+            if not samples:
+                continue
             row["us"][side] = statistics.median(samples)
             row["samples"].setdefault(side, []).extend(samples)
 
@@ -245,16 +263,14 @@ class Comparison:
             self.rows.append(row)
             try:
                 self.compare_losses(case, row)
-                timers = self.taper_timers(case, ("eager", "graph"))
+                timers = self.taper_timers(case, [m for m in ("eager", "graph") if f"taper {m}" in row["losses"]])
                 for side in self.torch_sides:
                     timer = self.torch_timer(case, row, side)
                     if timer:
                         timers[side] = timer
                 self.time_sides(case, row, timers)
             except Exception as error:
-                self.failures.append(f"{name}: {type(error).__name__}: {error}")
-                if self.taper.process.poll() is not None:
-                    self.taper = Taper(self.options.taper)
+                self.fail(row, f"{type(error).__name__}: {error}")
             self.write()
         if self.torch_sides and not self.options.no_compile:
             for case, row in zip(cases, self.rows):  # last, since compiling takes long
@@ -264,10 +280,7 @@ class Comparison:
                 torch._dynamo.reset()
                 timer = self.torch_timer(case, row, "torch compile")
                 if timer:
-                    try:
-                        self.time_sides(case, row, {"torch compile": timer})
-                    except Exception as error:
-                        self.note(f"{row['case']}: torch compile: {type(error).__name__}")
+                    self.time_sides(case, row, {"torch compile": timer})
                 self.write()
         self.taper.close()
         return 1 if self.failures else 0
@@ -283,7 +296,8 @@ class Comparison:
 
         pairs = [("torch eager", "taper eager"), ("torch eager", "taper graph"), ("torch graph", "taper graph"),
                  ("torch compile", "taper graph"), ("taper eager", "taper graph")]
-        lines = ["Microseconds of a training step", f"{'':<28}" + "".join(f"{s.replace('torch', 'pt'):>14}" for s in SIDES)]
+        names = "".join(f"{s.replace('torch', 'pt'):>14}" for s in SIDES)
+        lines = ["Microseconds of a training step", f"{'':<28}" + names]
         lines += [f"{row['case']:<28}" + "".join(f"  {number(row, s)}" for s in SIDES) for row in self.rows]
         lines += ["", "How many times as long the first takes as the second",
                   f"{'':<28}" + "".join(f"{a.replace('torch', 'pt'):>14}" for a, _ in pairs),
@@ -307,7 +321,8 @@ def main():
     parser.add_argument("--no-compile", action="store_true", help="without torch.compile")
     parser.add_argument("--out", default=".", help="folder for benchmark.json and benchmark.txt")
     options = parser.parse_args()
-    cases = [("mlp", 256, 64), ("lenet", 6, 16), ("vgg", 64, 128), ("lenet", 6, 256), ("mlp", 2048, 256), ("vgg", 32, 32)]
+    cases = [("mlp", 256, 64), ("lenet", 6, 16), ("vgg", 64, 128),
+             ("lenet", 6, 256), ("mlp", 2048, 256), ("vgg", 32, 32)]
     if options.tiny:
         cases = [("mlp", 8, 2), ("lenet", 2, 2), ("vgg", 2, 2)]
     comparison = Comparison(options)

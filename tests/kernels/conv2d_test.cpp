@@ -1,6 +1,7 @@
 #include "cpu/conv2d.h"
 
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "cpu/conv2d_direct.h"

@@ -3,6 +3,7 @@
 #include <taper/error.h>
 #include <taper/parallel.h>
 
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <stdexcept>

@@ -5,6 +5,7 @@
 #include <taper/ops/reduce.h>
 #include <taper/ops/view.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
