@@ -18,6 +18,7 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "tests/support/catch.h"
 #include "tests/support/message.h"
@@ -69,6 +70,9 @@ TEST_CASE("one wrong position of several makes a cuda read 0 and a write nothing
     index_put_(y, {row, column}, there(tensor({7., 8.}, kHere)));
     CHECK_THROWS_AS(cuda::synchronize(), IndexError);
     CHECK(values(y) == (first ? Values{1, 2, 3, 7, 5, 6} : Values{1, 7, 3, 4, 5, 6}));
+    index_put_(y, {row, column}, there(tensor({10., 10.}, kHere)), true);
+    CHECK_THROWS_AS(cuda::synchronize(), IndexError);
+    CHECK(values(y) == (first ? Values{1, 2, 3, 17, 5, 6} : Values{1, 17, 3, 4, 5, 6}));
     const Tensor read = x.index({row, column});
     CHECK_THROWS_AS(cuda::synchronize(), IndexError);
     CHECK(values(read) == (first ? Values{4, 0} : Values{2, 0}));
@@ -201,6 +205,15 @@ TEST_CASE("an event happens on cuda up to the very word that its probability all
   }
 }
 
+TEST_CASE("an event of probability 0 does not happen on cuda with the smallest word either", "[cuda]") {
+  const RandomStream stream{0, 371492825};
+  REQUIRE(philox::high(stream, 0).word[1] == 0);
+  Generator generator;
+  const DefaultGeneratorGuard guard(generator);
+  generator.set_state(stream);
+  CHECK(values(zeros({4}, {.device = kCuda}).bernoulli_(0))[1] == 0);
+}
+
 TEST_CASE("on cuda probabilities of 0 and 1 leave nothing to chance, and others are found wrong", "[cuda]") {
   const ChecksLater later;
   CHECK(values(zeros({9}, {.device = kCuda}).bernoulli_(0)) == Values(9, 0));
@@ -210,4 +223,17 @@ TEST_CASE("on cuda probabilities of 0 and 1 leave nothing to chance, and others 
     CHECK_THROWS_AS(cuda::synchronize(), ValueError);
     CHECK(values(wrong) == Values{1, 0});
   }
+}
+
+TEST_CASE("cuda kernels take operands with as many dimensions as they have room for", "[cuda]") {
+  const auto with_gaps = [](std::int64_t rank) {
+    Tensor x = randn(std::vector<std::int64_t>(std::size_t(rank), 3), kHere);
+    for (std::int64_t d = 0; d < rank; ++d) x = x.narrow(d, 0, 2);
+    return x;
+  };
+  const Tensor eight = with_gaps(8), nine = with_gaps(9);
+  CHECK(same_on_cuda([](auto t) { return t.triu(); }, eight));
+  CHECK(same_on_cuda([](auto t) { return t.amax(); }, eight));
+  CHECK(same_on_cuda([](auto t) { return t.amax(8); }, nine));
+  CHECK(same_on_cuda([](auto t) { return std::get<0>(t.cummax(0)); }, nine));
 }
