@@ -4,6 +4,7 @@
 #include <taper/cuda.h>
 #include <taper/factory.h>
 #include <taper/nn/optim.h>
+#include <taper/operator.h>
 #include <taper/ops/conv.h>
 #include <taper/ops/dropout.h>
 #include <taper/ops/embedding.h>
@@ -12,6 +13,8 @@
 #include <taper/ops/pointwise.h>
 #include <taper/ops/pool.h>
 #include <taper/ops/reduce.h>
+#include <taper/ops/scan.h>
+#include <taper/ops/sort.h>
 #include <taper/ops/view.h>
 #include <taper/philox.h>
 #include <taper/random.h>
@@ -226,14 +229,41 @@ TEST_CASE("on cuda probabilities of 0 and 1 leave nothing to chance, and others 
 }
 
 TEST_CASE("cuda kernels take operands with as many dimensions as they have room for", "[cuda]") {
-  const auto with_gaps = [](std::int64_t rank) {
-    Tensor x = randn(std::vector<std::int64_t>(std::size_t(rank), 3), kHere);
-    for (std::int64_t d = 0; d < rank; ++d) x = x.narrow(d, 0, 2);
+  const auto cube = [](int rank) { return randn(std::vector<std::int64_t>(std::size_t(rank), 3), kHere); };
+  const auto with_gaps = [](Tensor x) {
+    for (std::int64_t d = 0; d < x.dim(); ++d) x = x.narrow(d, 0, 2);
     return x;
   };
-  const Tensor eight = with_gaps(8), nine = with_gaps(9);
-  CHECK(same_on_cuda([](auto t) { return t.triu(); }, eight));
-  CHECK(same_on_cuda([](auto t) { return t.amax(); }, eight));
-  CHECK(same_on_cuda([](auto t) { return t.amax(8); }, nine));
-  CHECK(same_on_cuda([](auto t) { return std::get<0>(t.cummax(0)); }, nine));
+  CHECK(same_on_cuda([&](auto t) { return with_gaps(t).triu(); }, cube(8)));
+  CHECK(same_on_cuda([&](auto t) { return with_gaps(t).amax(); }, cube(8)));
+  CHECK(same_on_cuda([&](auto t) { return with_gaps(t).amax(8); }, cube(9)));
+  CHECK(same_on_cuda([&](auto t) { return std::get<0>(with_gaps(t).cummax(0)); }, cube(9)));
+}
+
+TEST_CASE("of equals that different lanes of a cuda warp have found the first counts", "[cuda]") {
+  Tensor x = zeros({2, 1000}, kHere);
+  for (const std::int64_t at : {8, 16, 24, 300}) x[0][at].fill_(1), x[1][at].fill_(-1);
+  CHECK(values(there(x).argmax(1))[0] == 8);
+  CHECK(values(there(x).argmin(1))[1] == 8);
+}
+
+TEST_CASE("a norm by the largest or smallest size is NaN on cuda where an element is", "[cuda]") {
+  const Tensor x = there(tensor({2., std::nan(""), 3.}, kHere));
+  CHECK(std::isnan(x.norm(kInf).item<double>()));
+  CHECK(std::isnan(x.norm(-kInf).item<double>()));
+}
+
+TEST_CASE("an infinite factor of a recurrence makes infinity on cuda", "[cuda]") {
+  CHECK(same_on_cuda([](auto x, auto factor) { return ops::recurrence(x, factor, std::int64_t{0}); },
+                     tensor({1., 1., 2., 3.}, kHere), tensor({2., kInf, kInf, 2.}, kHere)));
+}
+
+TEST_CASE("the largest integer is no NaN to a median on cuda", "[cuda]") {
+  for (const DType d : {int32, int64}) {
+    const std::int64_t most =
+        d == int32 ? std::numeric_limits<std::int32_t>::max() : std::numeric_limits<std::int64_t>::max();
+    const Tensor x = from_vector(std::vector<std::int64_t>{most, 1, 3, most, 2}).to(d);
+    CHECK(there(x).median().item<std::int64_t>() == 3);
+    CHECK(std::get<0>(there(x).median(0)).item<std::int64_t>() == 3);
+  }
 }
