@@ -202,10 +202,15 @@ void convolve_input_grad(const Queue& queue, const Conv& s, const T* dy, const T
 template <class T>
 void convolve_weight_grad(const Queue& queue, const Conv& s, std::uint32_t images, const T* x, const T* dy, T* dw) {
   const std::int64_t weights = std::int64_t(s.y.c.divisor) * s.taps(), all = std::int64_t(images) * s.positions();
-  with_team(weights, all, 1, [&](auto team) {
+  const auto start = [&](auto team) {
     launch(queue, "the gradient of conv2d", blocks_for_team(queue, weights, team), kTeamThreads, 0,
            weight_gradients<T, decltype(team)>, s, FastDiv::by(s.positions()), images, x, dy, dw);
-  });
+  };
+  constexpr std::int64_t kMany = 2048, kLong = 4096;  // a warp for each weight fills a device
+  if (weights >= kMany && all <= kLong)
+    start(Team<kWarp>{});
+  else
+    with_team(weights, all, 1, start);
 }
 
 #define TAPER_CONVOLVE(T)                                                               \

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "queue.h"
 
@@ -44,21 +45,23 @@ inline unsigned blocks_for(const Queue& queue, std::uint64_t n, unsigned per_blo
 
 inline constexpr unsigned kWarp = 32, kAllLanes = 0xffffffffu;
 
-/// The value of the lane whose number differs by `mask`, whatever its type: moved in 32-bit words.
+/// The value of the lane whose number differs by `mask`, whatever its type: moved in words.
 template <class T>
 __device__ __forceinline__ T shuffle_xor(T value, unsigned mask) {
-  constexpr unsigned kWords = (sizeof(T) + 3) / 4;
-  std::uint32_t word[kWords] = {};
+  using Word = std::conditional_t<sizeof(T) % 8 == 0, unsigned long long, unsigned>;
+  constexpr unsigned kWords = (sizeof(T) + sizeof(Word) - 1) / sizeof(Word);
+  Word word[kWords] = {};
   memcpy(word, &value, sizeof value);
   for (unsigned i = 0; i < kWords; ++i) word[i] = __shfl_xor_sync(kAllLanes, word[i], int(mask));
   memcpy(&value, word, sizeof value);
   return value;
 }
 
-/// Combines the values of a warp's lanes; all of them get the result. `Both` is associative; the order is fixed.
+/// Combines the values of each `lanes` neighbours in a warp, a power of 2; all of them get the result. `Both` is
+/// associative; the order is fixed.
 template <class T, class Both>
-__device__ __forceinline__ T warp_combine(T value, const Both& both) {
-  for (unsigned distance = kWarp / 2; distance > 0; distance /= 2) value = both(value, shuffle_xor(value, distance));
+__device__ __forceinline__ T warp_combine(T value, const Both& both, unsigned lanes = kWarp) {
+  for (unsigned distance = lanes / 2; distance > 0; distance /= 2) value = both(value, shuffle_xor(value, distance));
   return value;
 }
 
@@ -69,8 +72,11 @@ __device__ __forceinline__ T block_combine(T value, T nothing, T* scratch, const
   value = warp_combine(value, both);
   if (threadIdx.x % kWarp == 0) scratch[threadIdx.x / kWarp] = value;
   __syncthreads();
-  value = threadIdx.x % kWarp < blockDim.x / kWarp ? scratch[threadIdx.x % kWarp] : nothing;
-  value = warp_combine(value, both);
+  const unsigned warps = blockDim.x / kWarp;
+  unsigned lanes = 1;
+  while (lanes < warps) lanes *= 2;
+  const unsigned lane = threadIdx.x % lanes;
+  value = warp_combine(lane < warps ? scratch[lane] : nothing, both, lanes);
   __syncthreads();
   return value;
 }

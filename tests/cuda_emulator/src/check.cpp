@@ -72,8 +72,12 @@ void set_init(const void* p, std::size_t n) {
   }
 }
 
-bool same_thread(const Access& a, const Access& c) { return a.block == c.block && a.tid == c.tid; }
-bool unordered(const Access& old, const Access& now) {  // no barrier, no fence between them
+// Inlined, or `now` would be put together in memory, and stall the processor when it is stored as a whole.
+[[gnu::always_inline]] inline bool same_thread(const Access& a, const Access& c) {
+  return a.block == c.block && a.tid == c.tid;
+}
+[[gnu::always_inline]] inline bool unordered(const Access& old,
+                                             const Access& now) {  // no barrier, no fence between them
   if (old.launch != now.launch || !(old.mask & now.mask)) return false;
   if (old.flags & now.flags & kAtomic) return false;
   if (old.block != now.block) return !(fence_launch == now.launch && old.block < fenced.size() && fenced[old.block]);
@@ -88,7 +92,8 @@ bool unordered(const Access& old, const Access& now) {  // no barrier, no fence 
        handle(p), in_real(p) ? describe(p).c_str() : "shared", a, where(pc, false).c_str(), b, old.tid, old.block);
 }
 
-inline void note(Cell& c, Access now, bool write, const void* p, const void* pc, const char* space) {
+[[gnu::always_inline]] inline void note(Cell& c, Access now, bool write, const void* p, const void* pc,
+                                        const char* space) {
   if (c.w.mask && unordered(c.w, now)) race(c.w, p, write ? "write" : "read", "write", pc, space);
   if (write) {
     if (c.r.mask && unordered(c.r, now)) race(c.r, p, "write", "read", pc, space);
@@ -105,7 +110,8 @@ inline void note(Cell& c, Access now, bool write, const void* p, const void* pc,
 }
 
 // An access to part of a granule is noted for each of its bytes, or neighbours of one thread would look like its own.
-inline void note(Cell& granule, Cell* bytes, Access now, bool write, const void* p, const void* pc, const char* space) {
+[[gnu::always_inline]] inline void note(Cell& granule, Cell* bytes, Access now, bool write, const void* p,
+                                        const void* pc, const char* space) {
   if (now.mask == 0xf && !(granule.w.flags & kSplit)) return note(granule, now, write, p, pc, space);
   for (unsigned b = 0; b < 4 && !(granule.w.flags & kSplit); ++b) {
     bytes[b] = granule;
@@ -193,6 +199,7 @@ bool is_constant(const void* p) {
   }
   ++counters.checked_accesses;
   if (p >= cur.stack_lo && p < cur.stack_hi) return;
+  if (!write && p >= cur.args_lo && p < cur.args_hi) return;
   if (in_real(p)) {
     if (!heap_cells) init_heap();
     if (cur.overlapped && !cur.dependency_synced[cur.tid])
@@ -225,7 +232,6 @@ bool is_constant(const void* p) {
   if (!write && (in(&threadIdx, sizeof threadIdx) || in(&blockIdx, sizeof blockIdx) || in(&blockDim, sizeof blockDim) ||
                  in(&gridDim, sizeof gridDim)))
     return;
-  if (!write && p >= cur.args_lo && p < cur.args_hi) return;
   if (is_pinned(p, n) || (!write && is_constant(p))) return;
   fail("kernel %s HOST memory %p [%s]", write ? "writes" : "reads", (const void*)p, where(pc, false).c_str());
 }
