@@ -12,6 +12,7 @@
 // Which thread adds which elements, and in which order partial results are combined, follows from the shapes and the
 // device alone: the same call gives the same bits each time.
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/fast_div.h"
 #include "cuda/queue.h"
@@ -24,6 +25,7 @@ struct Reduction {
     FastDiv size;
     std::int64_t stride, out_stride;  // elements
   };
+  static_assert(std::has_unique_object_representations_v<Dim>, "a gap in an argument can look like a pointer");
 
   const void* in;
   void* partials;  // chunks * results accumulators, where chunks > 1

@@ -1,6 +1,7 @@
 #pragma once
 // The elements that a kernel visits: operands of any strides over one shape. Plain C++, for .cu files and the host.
 #include <cstdint>
+#include <type_traits>
 
 #include "cuda/fast_div.h"
 
@@ -13,6 +14,7 @@ struct Walk {
     FastDiv size;
     std::int64_t step[N];  // elements
   };
+  static_assert(std::has_unique_object_representations_v<Dim>, "a gap in an argument can look like a pointer");
 
   std::uint32_t count;  // elements of the shape, in row-major order
   std::int32_t rank;

@@ -410,7 +410,8 @@ namespace cuemu {
 // device handles become the addresses that the kernel may use.
 void prepare_arg(void* arg, std::size_t n, bool is_pointer, int arg_no, const void* kernel);
 cudaError_t enqueue_kernel(const cudaLaunchConfig_t*, std::shared_ptr<KernelBase>);
-// What is left in gaps of structs could look like pointers.
+// What is left in gaps of structs could look like pointers. Where a struct has two arrays of structs with gaps, g++ 12
+// clears those of the first only.
 template <class T>
 void clear_padding([[maybe_unused]] T& v) {
 #if __has_builtin(__builtin_clear_padding)
