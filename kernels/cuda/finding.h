@@ -9,6 +9,11 @@ namespace taper::cuda_kernels {
 enum class Watcher : std::int32_t {
   index,
   index_put,
+  index_select,  // from here on negative positions are out of range
+  index_add,
+  index_add_,
+  index_copy,
+  index_copy_,
   gather,
   scatter,
   scatter_add,

@@ -1,5 +1,6 @@
 // Positions along one dim: index_select, index_add, index_copy, index_fill.
 #include <taper/factory.h>
+#include <taper/index_along.h>
 #include <taper/operator.h>
 #include <taper/ops/index.h>
 #include <taper/ops/view.h>
@@ -35,11 +36,15 @@ void check_source(const char* op, const Tensor& self, std::int64_t dim, const Te
 }
 
 /// Writes source over (or adds it to) the entries; one dim stands in for none.
-Tensor put_along(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source, bool accumulate) {
+Tensor put_along(const char* op, const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source,
+                 bool accumulate) {
+  const IndexAlong along(op);
   if (self.dim() > 0) return ops::index_put(self, {index}, source, IntSpan{wrap_dim("", dim, self)}, accumulate);
   return ops::index_put(self.unsqueeze(0), {index}, source.reshape(-1), IntSpan{0}, accumulate).squeeze(0);
 }
-Tensor& put_along_(Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source, bool accumulate) {
+Tensor& put_along_(const char* op, Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source,
+                   bool accumulate) {
+  const IndexAlong along(op);
   if (self.dim() > 0)
     return ops::index_put.inplace(self, self, {index}, source, IntSpan{wrap_dim("", dim, self)}, accumulate);
   Tensor vector = self.unsqueeze(0);
@@ -75,6 +80,7 @@ void check_fill_value(const Tensor& value) {
 
 Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& index) {
   const Tensor positions = vector_of_positions("index_select", self, dim, index, Negative::refused);
+  const IndexAlong along("index_select");
   if (self.dim() > 0) return ops::index(self, {positions}, IntSpan{wrap_dim("index_select", dim, self)});
   check<ShapeError>(positions.numel() == 1, "index_select: a 0-dim self has one entry, got ", positions.numel(),
                     " positions");
@@ -84,23 +90,23 @@ Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& index) {
 Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
   const Tensor positions = vector_of_positions("index_add", self, dim, index, Negative::refused);
   check_source("index_add", self, dim, positions, source);
-  return put_along(self, dim, positions, scaled("index_add", source, alpha), true);
+  return put_along("index_add", self, dim, positions, scaled("index_add", source, alpha), true);
 }
 Tensor& index_add_(Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
   const Tensor positions = vector_of_positions("index_add_", self, dim, index, Negative::refused);
   check_source("index_add_", self, dim, positions, source);
-  return put_along_(self, dim, positions, scaled("index_add_", source, alpha), true);
+  return put_along_("index_add_", self, dim, positions, scaled("index_add_", source, alpha), true);
 }
 
 Tensor index_copy(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source) {
   const Tensor positions = vector_of_positions("index_copy", self, dim, index, Negative::refused);
   check_source("index_copy", self, dim, positions, source);
-  return put_along(self, dim, positions, source, false);
+  return put_along("index_copy", self, dim, positions, source, false);
 }
 Tensor& index_copy_(Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source) {
   const Tensor positions = vector_of_positions("index_copy_", self, dim, index, Negative::refused);
   check_source("index_copy_", self, dim, positions, source);
-  return put_along_(self, dim, positions, source, false);
+  return put_along_("index_copy_", self, dim, positions, source, false);
 }
 
 // A mask, not positions: an entry that is named twice is filled once and hands on its gradient once.

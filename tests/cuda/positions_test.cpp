@@ -98,9 +98,35 @@ TEST_CASE("a position out of range on cuda is thrown when the host next waits", 
   }
 
   const std::string message = message_of<IndexError>([&] { read.cpu(); });
-  CHECK(contains(message, "index: index 5 is out of range for dim 0, which has size 2; cuda:0 found this"));
+  CHECK(contains(message, "index_select: index 5 is out of range for dim 0, which has size 2; cuda:0 found this"));
   CHECK(contains(message, "TAPER_CUDA_CHECKS=immediate"));
   CHECK(values(read) == Values{4, 5, 6, 0, 0, 0});  // thrown once
+}
+
+TEST_CASE("index_select, index_add and index_copy refuse negative positions on cuda as on the cpu", "[cuda]") {
+  const ChecksLater later;
+  const Tensor x = on_cuda(tensor({1., 2., 3.}, kHere)), bad = on_cuda(tensor({1, -1}, kHere));
+  const Tensor source = on_cuda(tensor({10., 20.}, kHere));
+  const auto check_refuses = [&](const std::string& op, const auto& f, const Values& without) {
+    INFO(op);
+    Tensor result;
+    {
+      const cuda::ForbidSync no_waiting;
+      result = f();
+    }
+    CHECK(contains(message_of<IndexError>([] { cuda::synchronize(); }),
+                   op + ": index -1 is out of range for dim 0, which has size 3; negative positions do not count"));
+    CHECK(values(result) == without);  // reads 0, writes nothing
+  };
+  check_refuses("index_select", [&] { return x.index_select(0, bad); }, {2, 0});
+  check_refuses("index_add", [&] { return x.index_add(0, bad, source); }, {1, 12, 3});
+  check_refuses("index_add_", [&] { return x.clone().index_add_(0, bad, source); }, {1, 12, 3});
+  check_refuses("index_copy", [&] { return x.index_copy(0, bad, source); }, {1, 10, 3});
+  check_refuses("index_copy_", [&] { return x.clone().index_copy_(0, bad, source); }, {1, 10, 3});
+
+  CHECK(values(x.index({bad})) == Values{2, 3});  // here they count from the end
+  CHECK(values(x.take(bad)) == Values{2, 3});
+  CHECK_NOTHROW(cuda::synchronize());
 }
 
 TEST_CASE("only the first of what cuda finds wrong is thrown, and writes stay inside their tensor", "[cuda]") {

@@ -1,6 +1,8 @@
 #include "findings.h"
 
+#include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdlib>
 #include <string_view>
 
@@ -9,8 +11,9 @@
 namespace taper::cuda_kernels {
 namespace {
 
-constexpr std::array kWatchers = {"index",          "index_put", "gather",    "scatter",       "scatter_add",
-                                  "scatter_reduce", "embedding", "bernoulli", "cross_entropy", "nll_loss"};
+constexpr std::array<std::string_view, 15> kWatchers = {
+    "index",   "index_put",   "index_select",   "index_add", "index_add_", "index_copy",    "index_copy_", "gather",
+    "scatter", "scatter_add", "scatter_reduce", "embedding", "bernoulli",  "cross_entropy", "nll_loss"};
 
 std::atomic<bool>& immediate() {
   static std::atomic<bool> on = [] {
@@ -31,6 +34,12 @@ FindingSlot::FindingSlot() {
   check_cuda(cudaDeviceSynchronize(), "memory for findings");  // no stream waits for the legacy one
 }
 
+Watcher watcher_named(std::string_view op) {
+  const auto found = std::find(kWatchers.begin(), kWatchers.end(), op);
+  assert(found != kWatchers.end());
+  return Watcher(found - kWatchers.begin());
+}
+
 Watch watch(const OnDevice& on, Watcher watcher, std::int64_t dim) {
   const FindingSlot& slot = on.state().findings();
   return {slot.taken, slot.finding, watcher, std::int32_t(dim)};
@@ -43,7 +52,7 @@ void throw_findings(DeviceState& device) {
   const Finding f = *slot.finding;
   *slot.finding = {};
   check_cuda(cudaMemsetAsync(slot.taken, 0, sizeof *slot.taken, current_stream_of(device.index())), "findings");
-  const char* const op = kWatchers[std::size_t(f.watcher)];
+  const std::string_view op = kWatchers[std::size_t(f.watcher)];
   const Device where(DeviceType::CUDA, device.index());
   constexpr const char* kLate =
       " found this while it ran, after the call had returned; to learn which call it was, check at once: "
@@ -54,8 +63,9 @@ void throw_findings(DeviceState& device) {
     raise<IndexError>(op, ": a target is ", f.position, ", which is not a class: input has ", f.size,
                       " classes, from 0 to ", f.size - 1, ", and ignore_index is ", std::int64_t(f.number), "; ", where,
                       kLate);
-  raise<IndexError>(op, ": index ", f.position, " is out of range for dim ", f.dim, ", which has size ", f.size, "; ",
-                    where, kLate);
+  const bool refused = f.position < 0 && f.watcher >= Watcher::index_select;
+  raise<IndexError>(op, ": index ", f.position, " is out of range for dim ", f.dim, ", which has size ", f.size,
+                    refused ? "; negative positions do not count from the end here; " : "; ", where, kLate);
 }
 
 }  // namespace taper::cuda_kernels

@@ -1,4 +1,5 @@
 // Reading and writing at positions along some dims, x[..., i, j, ...]: index, index_put, embedding.
+#include <taper/index_along.h>
 #include <taper/operator.h>
 #include <taper/ops/embedding.h>
 #include <taper/ops/index.h>
@@ -64,7 +65,7 @@ struct Joined {
 
   Joined(const OnDevice& on, Watcher watcher, const Tensor& self, const TensorList& indices, IntSpan dims,
          IntSpan shape) {
-    const bool from_end = watcher != Watcher::embedding;
+    const bool from_end = watcher < Watcher::index_select;
     if (indices.size() == 1) {
       positions = positions_in(on, watcher, indices[0], self.size(dims[0]), dims[0], from_end);
       step = self.stride(dims[0]);
@@ -88,6 +89,9 @@ struct Joined {
   }
 };
 
+/// Who has called index() or index_put().
+Watcher caller(Watcher usual) { return IndexAlong::op() ? watcher_named(IndexAlong::op()) : usual; }
+
 void read(Tensor& out, const Tensor& self, const TensorList& indices, IntSpan dims, Watcher watcher) {
   if (out.numel() == 0) return;
   const OnDevice on(out.device());
@@ -97,7 +101,7 @@ void read(Tensor& out, const Tensor& self, const TensorList& indices, IntSpan di
   take_elements(on, walk, at.positions, at.step, out, self);
 }
 void index(Tensor& out, const Tensor& self, const TensorList& indices, const IntSpan& dims) {
-  read(out, self, indices, dims, Watcher::index);
+  read(out, self, indices, dims, caller(Watcher::index));
 }
 void embedding(Tensor& out, const Tensor& weight, const Tensor& indices, const std::optional<std::int64_t>&,
                const bool&) {
@@ -171,7 +175,7 @@ void put_into(const Tensor& out, const TensorList& indices, const Tensor& any_va
   const Tensor values = ops::expand.below_autograd(kernels::apart_from(out, any_values), cut.sizes);
   TensorList own_indices;
   for (const Tensor& index : indices) own_indices.push_back(kernels::apart_from(out, index));
-  const Joined at(on, Watcher::index_put, out, own_indices, dims, cut.positions);
+  const Joined at(on, caller(Watcher::index_put), out, own_indices, dims, cut.positions);
   (accumulate ? add_at : replace_at)(on, out, cut, at, values);
 }
 
