@@ -1,5 +1,7 @@
 #include "blas.h"
 
+#include <taper/matmul_precision.h>
+
 #include <map>
 #include <utility>
 
@@ -7,8 +9,6 @@
 
 namespace taper::cuda_kernels {
 namespace {
-
-constexpr std::size_t kWorkspace = std::size_t(32) << 20;  // what NVIDIA recommends for Hopper
 
 /// Handles that no thread uses. A handle outlives its thread: destroying it would wait for the device.
 struct IdleHandles {
@@ -50,20 +50,30 @@ cublasHandle_t take_handle(int device) {
   return handle;
 }
 
-/// Memory that products on a stream may use, one piece for all of them: they run in order.
-void* workspace_of(const OnDevice& on) {
+}  // namespace
+
+Workspace workspace_of(const OnDevice& on) {
   static std::mutex mutex;
   static auto* workspaces = new std::map<std::pair<int, cudaStream_t>, void*>;
   const std::lock_guard lock(mutex);
   void*& memory = (*workspaces)[{on.state().index(), on.stream()}];
   if (memory == nullptr) {
     const RelaxedCapture relaxed;
-    check_cuda(cudaMalloc(&memory, kWorkspace), "cudaMalloc of a workspace for cuBLAS");
+    check_cuda(cudaMalloc(&memory, kWorkspaceBytes), "cudaMalloc of a workspace for cuBLAS");
   }
-  return memory;
+  return {memory, kWorkspaceBytes};
 }
 
-}  // namespace
+cublasComputeType_t float_compute_type() {
+  switch (float32_matmul_precision()) {
+    case Float32MatmulPrecision::high:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case Float32MatmulPrecision::medium:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+    default:
+      return CUBLAS_COMPUTE_32F;
+  }
+}
 
 cublasHandle_t blas_handle(const OnDevice& on) {
   static thread_local HandlesOfThread mine;
@@ -71,7 +81,8 @@ cublasHandle_t blas_handle(const OnDevice& on) {
   if (bound.handle == nullptr) bound.handle = take_handle(on.state().index());
   if (bound.stream != on.stream()) {
     check_cublas(cublasSetStream(bound.handle, on.stream()), "cublasSetStream");  // takes the workspace away
-    check_cublas(cublasSetWorkspace(bound.handle, workspace_of(on), kWorkspace), "cublasSetWorkspace");
+    const Workspace workspace = workspace_of(on);
+    check_cublas(cublasSetWorkspace(bound.handle, workspace.memory, workspace.bytes), "cublasSetWorkspace");
     bound.stream = on.stream();
   }
   return bound.handle;

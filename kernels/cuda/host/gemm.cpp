@@ -23,7 +23,7 @@ void gemm(const char* op, const OnDevice& on, const Gemm& g, const T* a, const T
   const T one = 1, beta = g.accumulate ? 1 : 0;
   constexpr bool is_float = std::is_same_v<T, float>;
   constexpr cudaDataType_t type = is_float ? CUDA_R_32F : CUDA_R_64F;
-  constexpr cublasComputeType_t compute = is_float ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_64F;
+  const cublasComputeType_t compute = is_float ? float_compute_type() : CUBLAS_COMPUTE_64F;
   const cublasOperation_t left = g.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N, right = g.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
   const int m = as_int(op, g.m), n = as_int(op, g.n), k = as_int(op, g.k);
   const int lda = as_int(op, g.lda), ldb = as_int(op, g.ldb), ldc = as_int(op, g.ldc);

@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "biased_gemm.h"
 #include "cuda/integer_gemm.h"
 #include "device.h"
 #include "elementwise.h"
@@ -30,6 +31,22 @@ struct Product {
   bool accumulate = false;
 };
 
+Gemm as_gemm(const Product& p) {
+  return {.trans_a = p.trans_a,
+          .trans_b = p.trans_b,
+          .m = p.m,
+          .n = p.n,
+          .k = p.k,
+          .lda = p.lda,
+          .ldb = p.ldb,
+          .ldc = p.n,
+          .batch = p.batch,
+          .step_a = p.step_a,
+          .step_b = p.step_b,
+          .step_c = p.m * p.n,
+          .accumulate = p.accumulate};
+}
+
 template <class T>
 void multiply(const char* op, const OnDevice& on, const Product& p, const T* a, const T* b, T* c) {
   if constexpr (std::is_integral_v<T>) {
@@ -46,21 +63,7 @@ void multiply(const char* op, const OnDevice& on, const Product& p, const T* a, 
                             p.accumulate};
     integer_gemm(on.queue(), shape, a, b, c);
   } else {
-    gemm(op, on,
-         {.trans_a = p.trans_a,
-          .trans_b = p.trans_b,
-          .m = p.m,
-          .n = p.n,
-          .k = p.k,
-          .lda = p.lda,
-          .ldb = p.ldb,
-          .ldc = p.n,
-          .batch = p.batch,
-          .step_a = p.step_a,
-          .step_b = p.step_b,
-          .step_c = p.m * p.n,
-          .accumulate = p.accumulate},
-         a, b, c);
+    gemm(op, on, as_gemm(p), a, b, c);
   }
 }
 
@@ -106,11 +109,7 @@ void linear(Tensor& out, const Tensor& x, const Tensor& weight, const std::optio
   if (out.numel() == 0) return;
   const bool has_bias = bias && bias->defined();
   const std::int64_t k = weight.size(1);
-  if (has_bias)
-    copy_elements(out, *bias);
-  else if (k == 0)
-    fill_elements(out, 0);
-  if (k == 0) return;
+  if (k == 0) return has_bias ? copy_elements(out, *bias) : fill_elements(out, 0);
   const OnDevice on(out.device());
   dispatch_served_numbers(x.dtype(), "linear", [&]<class T>(Type<T>) {
     const Operand w(weight, false);
@@ -121,14 +120,21 @@ void linear(Tensor& out, const Tensor& x, const Tensor& weight, const std::optio
       in.describe(true);
       rows = matrices::rows_as_one(in);
     }
-    const Product p{.trans_a = in.matrix.transposed,
-                    .trans_b = !w.matrix.transposed,
-                    .m = rows,
-                    .n = weight.size(0),
-                    .k = k,
-                    .lda = in.matrix.leading,
-                    .ldb = w.matrix.leading,
-                    .accumulate = has_bias};
+    Product p{.trans_a = in.matrix.transposed,
+              .trans_b = !w.matrix.transposed,
+              .m = rows,
+              .n = weight.size(0),
+              .k = k,
+              .lda = in.matrix.leading,
+              .ldb = w.matrix.leading};
+    if constexpr (std::is_same_v<T, float>) {
+      if (has_bias && bias->is_contiguous() &&
+          biased_gemm("linear", on, as_gemm(p), elements<T>(in.tensor), elements<T>(w.tensor), elements<T>(*bias),
+                      elements<T>(out)))
+        return;
+    }
+    if (has_bias) copy_elements(out, *bias);
+    p.accumulate = has_bias;
     multiply("linear", on, p, elements<T>(in.tensor), elements<T>(w.tensor), elements<T>(out));
   });
 }

@@ -13,6 +13,7 @@
 #include <taper/factory.h>
 #include <taper/grad_mode.h>
 #include <taper/layout_copies.h>
+#include <taper/matmul_precision.h>
 #include <taper/memory_format.h>
 #include <taper/memory_report.h>
 #include <taper/nn/activation.h>

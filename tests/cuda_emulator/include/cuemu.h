@@ -12,12 +12,13 @@ struct Config {
   bool deferred = true;     // queued work runs at a synchronisation, not at launch
   bool strict_exit = true;  // a thread that returns before a barrier others reach: error
   std::size_t device_bytes = 256u << 20;
-  int sm_count = 4;  // small, so that grid-stride loops really loop
+  int sm_count = 4;           // small, so that grid-stride loops really loop
+  bool lt_algorithms = true;  // else cublasLt's heuristic finds none for any product
 };
 Config& config();               // read from CUEMU_ORDER, CUEMU_SEED, CUEMU_EAGER at start
 void fail_malloc_after(int n);  // the n-th next cudaMalloc fails (once); -1: never
 struct Stats {
-  uint64_t launches, blocks, threads, switches, checked_accesses;
+  uint64_t launches, blocks, threads, switches, checked_accesses, products, lt_products;
   std::size_t bytes_in_use, live_allocations;
 };
 Stats stats();

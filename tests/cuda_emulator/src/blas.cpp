@@ -119,6 +119,7 @@ cublasStatus_t gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb
             cb = tb == CUBLAS_OP_N ? n : k;
   if (lda < std::max(1ll, ra) || ldb < std::max(1ll, rb) || ldc < std::max(1ll, m)) return CUBLAS_STATUS_INVALID_VALUE;
   if (!m || !n || !batch) return CUBLAS_STATUS_SUCCESS;
+  ++counters.products;
   auto es = size_of(at);
   need(A, extent(ra, ca, lda, at) + (batch - 1) * sa * es, what);
   need(B, extent(rb, cb, ldb, bt) + (batch - 1) * sb * size_of(bt), what);
@@ -229,7 +230,9 @@ struct cublasLtLayoutOpaque {
   cudaDataType t;
   long long r, c, ld;
 };
-struct cublasLtPrefOpaque {};
+struct cublasLtPrefOpaque {
+  uint32_t alignment[4] = {256, 256, 256, 256};  // of A, B, C, D, as the library assumes
+};
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* h) {
   *h = new cublasLtContext;
   return CUBLAS_STATUS_SUCCESS;
@@ -287,26 +290,66 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t p) {
   delete p;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
-                                                    const void*, std::size_t) {
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p,
+                                                    cublasLtMatmulPreferenceAttributes_t a, const void* v,
+                                                    std::size_t n) {
+  if (a == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
+    return n == sizeof(std::size_t) ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+  if (n != sizeof(uint32_t)) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&p->alignment[a - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], v, n);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
-                                              cublasLtMatmulPreference_t, int, cublasLtMatmulHeuristicResult_t* r,
-                                              int* got) {
+// An algorithm of the emulator says what it was chosen for: a product that it is used for later must be such a one.
+static uint64_t alignment_of(const void* p) { return uint64_t(p) & -uint64_t(p); }
+static void describe_product(cublasLtMatmulAlgo_t& algo, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t la,
+                             cublasLtMatrixLayout_t lb, cublasLtMatrixLayout_t ld) {
+  uint64_t hash = 1469598103934665603ull;
+  for (auto v : {(long long)d->comp, (long long)d->ta, (long long)d->tb, (long long)d->epi, la->r, la->c, la->ld, lb->r,
+                 lb->c, lb->ld, ld->r, ld->c, ld->ld, (long long)la->t, (long long)lb->t, (long long)ld->t})
+    hash = (hash ^ uint64_t(v)) * 1099511628211ull;
+  algo.data[0] = hash;
+}
+static void check_algorithm(const cublasLtMatmulAlgo_t* algo, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t la,
+                            cublasLtMatrixLayout_t lb, cublasLtMatrixLayout_t ld, const void* A, const void* B,
+                            const void* C, const void* D) {
+  if (!algo) return;
+  cublasLtMatmulAlgo_t now{};
+  describe_product(now, d, la, lb, ld);
+  if (algo->data[0] != now.data[0]) fail("cublasLtMatmul: the algorithm was chosen for another product");
+  const void* pointers[] = {A, B, C, D, d->bias};
+  for (int i = 0; i < 5; ++i)
+    if (pointers[i] && alignment_of(pointers[i]) < algo->data[i + 1])
+      fail("cublasLtMatmul: %s is %p, but the algorithm was chosen for addresses that are multiples of %llu",
+           i == 0   ? "A"
+           : i == 1 ? "B"
+           : i == 2 ? "C"
+           : i == 3 ? "D"
+                    : "the bias",
+           pointers[i], (unsigned long long)algo->data[i + 1]);
+}
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t d, cublasLtMatrixLayout_t la,
+                                              cublasLtMatrixLayout_t lb, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t ld, cublasLtMatmulPreference_t p, int,
+                                              cublasLtMatmulHeuristicResult_t* r, int* got) {
+  *got = 0;
+  if (!config().lt_algorithms) return CUBLAS_STATUS_NOT_SUPPORTED;
   *r = {};
+  describe_product(r->algo, d, la, lb, ld);
+  for (int i = 0; i < 4; ++i) r->algo.data[i + 1] = p ? p->alignment[i] : 256;
+  r->algo.data[5] = d->bias ? std::min<uint64_t>(alignment_of(d->bias), 16) : 0;
   *got = 1;
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const void* al, const void* A,
                               cublasLtMatrixLayout_t la, const void* B, cublasLtMatrixLayout_t lb, const void* be,
                               const void* C, cublasLtMatrixLayout_t lc, void* D, cublasLtMatrixLayout_t ld,
-                              const cublasLtMatmulAlgo_t*, void* ws, std::size_t wsn, cudaStream_t s) {
+                              const cublasLtMatmulAlgo_t* algo, void* ws, std::size_t wsn, cudaStream_t s) {
   long long m = ld->r, n = ld->c, k = d->ta ? la->r : la->c;
   if ((d->ta ? la->c : la->r) != m || (d->tb ? lb->c : lb->r) != k || (d->tb ? lb->r : lb->c) != n || lc->r != m ||
       lc->c != n)
     return CUBLAS_STATUS_INVALID_VALUE;
+  check_algorithm(algo, d, la, lb, ld, A, B, C, D);
+  ++counters.lt_products;
   need(A, extent(la->r, la->c, la->ld, la->t), "cublasLtMatmul A");
   need(B, extent(lb->r, lb->c, lb->ld, lb->t), "cublasLtMatmul B");
   need(D, extent(m, n, ld->ld, ld->t), "cublasLtMatmul D");
@@ -333,6 +376,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t d, const vo
   enqueue(
       s,
       [=] {
+        if ((e & 4) && check_on_read) check_on_read(bias, bias_n * 4, "cublasLtMatmul bias");
         Matrix p = g.product() * g.alpha;
         if (g.beta != 0)
           for (long long j = 0; j < n; ++j)
