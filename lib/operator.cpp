@@ -4,6 +4,8 @@
 
 #include <mutex>
 
+#include "ops/write_out.h"
+
 namespace taper {
 
 void ensure_kernels() {
@@ -127,17 +129,19 @@ void check_destination(const char* op, const char* functional, const TensorSpec&
                     self.strides(), ") shows one memory location as several elements; clone() it first");
 }
 
-void prepare_out(const char* op, const TensorSpec& want, Tensor& out) {
+void check_out(const char* op, const TensorSpec& want, const Tensor& out) {
   check<DeviceError>(out.device() == want.device, op, ": out is on ", out.device(), " but the result is on ",
                      want.device, "; make out there with empty(sizes, {.device = ...})");
-  if (out.sizes() != want.sizes() && out.numel() == 0) {
-    check<DTypeError>(can_cast(want.dtype, out.dtype()), op, ": the result is ", want.dtype,
-                      ", which cannot be stored in out, ", out.spec());
-    out.resize_(want.sizes());
-  }
+  if (out.numel() == 0 && out.sizes() != want.sizes())  // which will be resized
+    return check_destination(op, op, {out.impl()->geometry(), want.dtype, want.device}, out);
   check<ShapeError>(out.sizes() == want.sizes(), op, ": out is ", out.spec(), " but the result has shape ",
                     want.sizes(), "; pass an empty tensor to have it resized");
   check_destination(op, op, want, out);
+}
+
+void prepare_out(const char* op, const TensorSpec& want, Tensor& out) {
+  check_out(op, want, out);
+  if (out.sizes() != want.sizes()) out.resize_(want.sizes());
 }
 
 void copy_into(Tensor& dst, const Tensor& src) { ops::copy.compute(dst, dst, src); }

@@ -8,6 +8,7 @@
 #include "elementwise.h"
 #include "op_names.h"
 #include "wrap_dim.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -92,6 +93,9 @@ constexpr fn::ActivationShape kRelu6{0, 6};
 }  // namespace
 
 Tensor leaky_relu(const Tensor& x, double negative_slope) { return ops::leaky_relu(x, {negative_slope}); }
+Tensor& leaky_relu_out(Tensor& out, const Tensor& x, double negative_slope) {
+  return ops::leaky_relu.out(out, x, {negative_slope});
+}
 Tensor& leaky_relu_(Tensor& x, double negative_slope) { return ops::leaky_relu.inplace(x, x, {negative_slope}); }
 
 Tensor prelu(const Tensor& x, const Tensor& weight) {
@@ -105,39 +109,62 @@ Tensor prelu(const Tensor& x, const Tensor& weight) {
   sizes[1] = channels;
   return where(x > 0, x, x * weight.view(sizes));
 }
+Tensor& prelu_out(Tensor& out, const Tensor& x, const Tensor& weight) {
+  return write_out("prelu", out, prelu(x, weight));
+}
 
 Tensor elu(const Tensor& x, double alpha, double scale, double input_scale) {
   return ops::elu(x, {alpha * scale, scale, input_scale});
+}
+Tensor& elu_out(Tensor& out, const Tensor& x, double alpha, double scale, double input_scale) {
+  return ops::elu.out(out, x, {alpha * scale, scale, input_scale});
 }
 Tensor& elu_(Tensor& x, double alpha, double scale, double input_scale) {
   return ops::elu.inplace(x, x, {alpha * scale, scale, input_scale});
 }
 Tensor celu(const Tensor& x, double alpha) { return ops::elu(x, celu_shape(alpha)); }
+Tensor& celu_out(Tensor& out, const Tensor& x, double alpha) { return ops::elu.out(out, x, celu_shape(alpha)); }
 Tensor& celu_(Tensor& x, double alpha) { return ops::elu.inplace(x, x, celu_shape(alpha)); }
 Tensor selu(const Tensor& x) { return ops::elu(x, kSelu); }
 Tensor& selu_(Tensor& x) { return ops::elu.inplace(x, x, kSelu); }
 
 Tensor gelu(const Tensor& x, std::string_view approximate) { return gelu_of(approximate)(x, {}); }
+Tensor& gelu_out(Tensor& out, const Tensor& x, std::string_view approximate) {
+  return gelu_of(approximate).out(out, x, {});
+}
 Tensor& gelu_(Tensor& x, std::string_view approximate) { return gelu_of(approximate).inplace(x, x, {}); }
 Tensor silu(const Tensor& x) { return ops::silu(x, {}); }
+Tensor& silu_out(Tensor& out, const Tensor& x) { return ops::silu.out(out, x, {}); }
 Tensor& silu_(Tensor& x) { return ops::silu.inplace(x, x, {}); }
 Tensor mish(const Tensor& x) { return ops::mish(x, {}); }
+Tensor& mish_out(Tensor& out, const Tensor& x) { return ops::mish.out(out, x, {}); }
 Tensor& mish_(Tensor& x) { return ops::mish.inplace(x, x, {}); }
 Tensor softplus(const Tensor& x, double beta, double threshold) {
   check<ValueError>(beta != 0, "softplus: beta is 0, and the result is divided by it");
   return ops::softplus(x, {beta, threshold});
 }
+Tensor& softplus_out(Tensor& out, const Tensor& x, double beta, double threshold) {
+  return write_out("softplus", out, softplus(x, beta, threshold));
+}
 Tensor softsign(const Tensor& x) { return x / (abs(x) + 1); }
 Tensor log_sigmoid(const Tensor& x) { return ops::log_sigmoid(x, {}); }
+Tensor& log_sigmoid_out(Tensor& out, const Tensor& x) { return ops::log_sigmoid.out(out, x, {}); }
 Tensor tanhshrink(const Tensor& x) { return x - tanh(x); }
 Tensor hardshrink(const Tensor& x, double lambd) { return ops::hardshrink(x, {lambd}); }
+Tensor& hardshrink_out(Tensor& out, const Tensor& x, double lambd) { return ops::hardshrink.out(out, x, {lambd}); }
 Tensor softshrink(const Tensor& x, double lambd) {
   check<ValueError>(lambd >= 0, "softshrink: lambd is ", lambd, ", expected 0 or more");
   return ops::softshrink(x, {lambd});
 }
+Tensor& softshrink_out(Tensor& out, const Tensor& x, double lambd) {
+  return write_out("softshrink", out, softshrink(x, lambd));
+}
 
 Tensor hardtanh(const Tensor& x, Scalar min_val, Scalar max_val) {
   return ops::hardtanh(x, hardtanh_shape("hardtanh", min_val, max_val));
+}
+Tensor& hardtanh_out(Tensor& out, const Tensor& x, Scalar min_val, Scalar max_val) {
+  return ops::hardtanh.out(out, x, hardtanh_shape("hardtanh", min_val, max_val));
 }
 Tensor& hardtanh_(Tensor& x, Scalar min_val, Scalar max_val) {
   return ops::hardtanh.inplace(x, x, hardtanh_shape("hardtanh_", min_val, max_val));
@@ -145,11 +172,16 @@ Tensor& hardtanh_(Tensor& x, Scalar min_val, Scalar max_val) {
 Tensor relu6(const Tensor& x) { return ops::hardtanh(x, kRelu6); }
 Tensor& relu6_(Tensor& x) { return ops::hardtanh.inplace(x, x, kRelu6); }
 Tensor hardsigmoid(const Tensor& x) { return ops::hardsigmoid(x, {}); }
+Tensor& hardsigmoid_out(Tensor& out, const Tensor& x) { return ops::hardsigmoid.out(out, x, {}); }
 Tensor& hardsigmoid_(Tensor& x) { return ops::hardsigmoid.inplace(x, x, {}); }
 Tensor hardswish(const Tensor& x) { return ops::hardswish(x, {}); }
+Tensor& hardswish_out(Tensor& out, const Tensor& x) { return ops::hardswish.out(out, x, {}); }
 Tensor& hardswish_(Tensor& x) { return ops::hardswish.inplace(x, x, {}); }
 Tensor threshold(const Tensor& x, Scalar threshold, Scalar value) {
   return ops::threshold(x, {threshold.to<double>(), value.to<double>()});
+}
+Tensor& threshold_out(Tensor& out, const Tensor& x, Scalar threshold, Scalar value) {
+  return ops::threshold.out(out, x, {threshold.to<double>(), value.to<double>()});
 }
 Tensor& threshold_(Tensor& x, Scalar threshold, Scalar value) {
   return ops::threshold.inplace(x, x, {threshold.to<double>(), value.to<double>()});
@@ -161,6 +193,7 @@ Tensor glu(const Tensor& x, std::int64_t dim) {
   check<ShapeError>(x.size(d) % 2 == 0, "glu: dim ", dim, " of ", x.spec(), " has an odd size and so no halves");
   return x.narrow(d, 0, half) * sigmoid(x.narrow(d, half, half));
 }
+Tensor& glu_out(Tensor& out, const Tensor& x, std::int64_t dim) { return write_out("glu", out, glu(x, dim)); }
 Tensor softmin(const Tensor& x, std::int64_t dim, std::optional<DType> dtype) { return softmax(neg(x), dim, dtype); }
 
 }  // namespace taper

@@ -121,10 +121,12 @@ Tensor& Tensor::logical_xor_(const Tensor& other) { return ops::logical_xor.inpl
 Tensor logical_not(const Tensor& self) { return ops::logical_not(self); }
 Tensor& logical_not_out(Tensor& out, const Tensor& self) { return ops::logical_not.out(out, self); }
 Tensor isnan(const Tensor& self) { return ops::isnan(self); }
+Tensor& isnan_out(Tensor& out, const Tensor& self) { return ops::isnan.out(out, self); }
 Tensor isfinite(const Tensor& self) { return ops::isfinite(self); }
 Tensor Tensor::logical_not() const { return ops::logical_not(*this); }
 Tensor& Tensor::logical_not_() { return ops::logical_not.inplace(*this, *this); }
 Tensor isinf(const Tensor& self) { return ops::isinf(self); }
+Tensor& isinf_out(Tensor& out, const Tensor& self) { return ops::isinf.out(out, self); }
 Tensor Tensor::isinf() const { return ops::isinf(*this); }
 Tensor Tensor::isnan() const { return ops::isnan(*this); }
 Tensor Tensor::isfinite() const { return ops::isfinite(*this); }

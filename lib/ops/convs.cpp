@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "write_out.h"
+
 namespace taper {
 namespace {
 
@@ -222,6 +224,9 @@ Tensor im2col(const Tensor& input, IntPair kernel, const ColumnOptions& o) {
   const Tensor y = stack(taps, 2).reshape({x.size(0), x.size(1) * kernel.h * kernel.w, down.count * right.count});
   return input.dim() == 3 ? y.squeeze(0) : y;
 }
+Tensor& im2col_out(Tensor& out, const Tensor& input, IntPair kernel_size, const ColumnOptions& options) {
+  return write_out("im2col", out, im2col(input, kernel_size, options));
+}
 
 Tensor col2im(const Tensor& input, IntPair size, IntPair kernel, const ColumnOptions& o) {
   check<ShapeError>(input.dim() == 2 || input.dim() == 3,
@@ -242,6 +247,10 @@ Tensor col2im(const Tensor& input, IntPair size, IntPair kernel, const ColumnOpt
       right.under(down.under(whole, 2, i), 3, j).add_(columns.select(2, i * kernel.w + j));
   const Tensor y = whole.narrow(2, o.padding.h, size.h).narrow(3, o.padding.w, size.w);
   return input.dim() == 2 ? y.squeeze(0) : y;
+}
+Tensor& col2im_out(Tensor& out, const Tensor& input, IntPair output_size, IntPair kernel_size,
+                   const ColumnOptions& options) {
+  return write_out("col2im", out, col2im(input, output_size, kernel_size, options));
 }
 
 }  // namespace taper

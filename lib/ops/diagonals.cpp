@@ -9,6 +9,7 @@
 
 #include "op_names.h"
 #include "wrap_dim.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -51,6 +52,9 @@ Tensor diag(const Tensor& self, std::int64_t diagonal) {
   check<ShapeError>(self.dim() == 1 || self.dim() == 2, "diag: needs a vector or a matrix, got ", self);
   return self.dim() == 1 ? diag_embed(self, diagonal, 0, 1) : self.diagonal(diagonal).clone();
 }
+Tensor& diag_out(Tensor& out, const Tensor& self, std::int64_t diagonal) {
+  return write_out("diag", out, diag(self, diagonal));
+}
 
 Tensor diag_embed(const Tensor& self, std::int64_t offset, std::int64_t dim1, std::int64_t dim2) {
   check<ShapeError>(self.dim() > 0, "diag_embed: needs at least one dim, got ", self);
@@ -69,6 +73,9 @@ Tensor diag_embed(const Tensor& self, std::int64_t offset, std::int64_t dim1, st
   out.diagonal(offset, a, b).copy_(self);
   return out;
 }
+Tensor& diag_embed_out(Tensor& out, const Tensor& self, std::int64_t offset, std::int64_t dim1, std::int64_t dim2) {
+  return write_out("diag_embed", out, diag_embed(self, offset, dim1, dim2));
+}
 
 Tensor diagflat(const Tensor& self, std::int64_t offset) { return diag_embed(self.reshape(-1), offset, 0, 1); }
 
@@ -76,6 +83,7 @@ Tensor trace(const Tensor& self) {
   check<ShapeError>(self.dim() == 2, "trace: needs a matrix, got ", self);
   return self.diagonal().sum();
 }
+Tensor& trace_out(Tensor& out, const Tensor& self) { return write_out("trace", out, trace(self)); }
 
 Tensor tril_indices(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
   return chosen_indices("tril_indices", rows, columns, [&](auto r, auto c) { return c - r <= offset; });

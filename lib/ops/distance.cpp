@@ -5,6 +5,7 @@
 #include <taper/promotion.h>
 
 #include "wrap_dim.h"
+#include "write_out.h"
 
 namespace taper {
 
@@ -22,6 +23,9 @@ Tensor renorm(const Tensor& x, double p, std::int64_t dim, double maxnorm) {
     if (d != kept) others.push_back(d);
   const Tensor length = norm(x, p, others, true);
   return x.mul(where(length.gt(maxnorm), maxnorm / (length + 1e-7), 1));
+}
+Tensor& renorm_out(Tensor& out, const Tensor& x, double p, std::int64_t dim, double maxnorm) {
+  return write_out("renorm", out, renorm(x, p, dim, maxnorm));
 }
 Tensor Tensor::renorm(double p, std::int64_t dim, double maxnorm) const {
   return taper::renorm(*this, p, dim, maxnorm);

@@ -44,6 +44,10 @@ Tensor embedding(const Tensor& weight, const Tensor& indices, std::optional<std:
                  bool scale_grad_by_freq) {
   return ops::embedding(weight, indices, padding_idx, scale_grad_by_freq);
 }
+Tensor& embedding_out(Tensor& out, const Tensor& weight, const Tensor& indices, std::optional<std::int64_t> padding_idx,
+                      bool scale_grad_by_freq) {
+  return ops::embedding.out(out, weight, indices, padding_idx, scale_grad_by_freq);
+}
 
 Tensor& embedding_renorm_(Tensor& weight, const Tensor& indices, double max_norm, double norm_type) {
   check_table("embedding_renorm_", weight, indices);

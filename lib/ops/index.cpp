@@ -6,6 +6,7 @@
 
 #include "positions.h"
 #include "value_checks.h"
+#include "write_out.h"
 
 namespace taper {
 
@@ -153,6 +154,10 @@ Tensor index_put(const Tensor& self, const TensorList& indices, const Tensor& va
   const Positions at = positions_in("index_put", self, indices);
   return ops::index_put(self, at.indices, prepared_values(self, values, std::size_t(values.dim())), at.dims,
                         accumulate);
+}
+Tensor& index_put_out(Tensor& out, const Tensor& self, const TensorList& indices, const Tensor& values,
+                      bool accumulate) {
+  return write_out("index_put", out, index_put(self, indices, values, accumulate));
 }
 Tensor& index_put_(Tensor& self, const TensorList& indices, const Tensor& values, bool accumulate) {
   const Positions at = positions_in("index_put_", self, indices);

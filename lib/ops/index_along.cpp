@@ -7,6 +7,7 @@
 
 #include "positions.h"
 #include "wrap_dim.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -86,11 +87,18 @@ Tensor index_select(const Tensor& self, std::int64_t dim, const Tensor& index) {
                     " positions");
   return ops::index(self.unsqueeze(0), {positions}, IntSpan{0}).squeeze(0);
 }
+Tensor& index_select_out(Tensor& out, const Tensor& self, std::int64_t dim, const Tensor& index) {
+  return write_out("index_select", out, index_select(self, dim, index));
+}
 
 Tensor index_add(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
   const Tensor positions = vector_of_positions("index_add", self, dim, index, Negative::refused);
   check_source("index_add", self, dim, positions, source);
   return put_along("index_add", self, dim, positions, scaled("index_add", source, alpha), true);
+}
+Tensor& index_add_out(Tensor& out, const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source,
+                      Scalar alpha) {
+  return write_out("index_add", out, index_add(self, dim, index, source, alpha));
 }
 Tensor& index_add_(Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha) {
   const Tensor positions = vector_of_positions("index_add_", self, dim, index, Negative::refused);
@@ -103,6 +111,9 @@ Tensor index_copy(const Tensor& self, std::int64_t dim, const Tensor& index, con
   check_source("index_copy", self, dim, positions, source);
   return put_along("index_copy", self, dim, positions, source, false);
 }
+Tensor& index_copy_out(Tensor& out, const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source) {
+  return write_out("index_copy", out, index_copy(self, dim, index, source));
+}
 Tensor& index_copy_(Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& source) {
   const Tensor positions = vector_of_positions("index_copy_", self, dim, index, Negative::refused);
   check_source("index_copy_", self, dim, positions, source);
@@ -113,9 +124,15 @@ Tensor& index_copy_(Tensor& self, std::int64_t dim, const Tensor& index, const T
 Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index, Scalar value) {
   return self.masked_fill(mask_along("index_fill", self, dim, index), value);
 }
+Tensor& index_fill_out(Tensor& out, const Tensor& self, std::int64_t dim, const Tensor& index, Scalar value) {
+  return write_out("index_fill", out, index_fill(self, dim, index, value));
+}
 Tensor index_fill(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& value) {
   check_fill_value(value);
   return self.masked_fill(mask_along("index_fill", self, dim, index), value);
+}
+Tensor& index_fill_out(Tensor& out, const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& value) {
+  return write_out("index_fill", out, index_fill(self, dim, index, value));
 }
 Tensor& index_fill_(Tensor& self, std::int64_t dim, const Tensor& index, Scalar value) {
   return self.masked_fill_(mask_along("index_fill_", self, dim, index), value);

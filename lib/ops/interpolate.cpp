@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "write_out.h"
+
 namespace taper {
 namespace {
 
@@ -196,6 +198,9 @@ Tensor pixel_shuffle(const Tensor& x, std::int64_t r) {
   order.insert(order.end(), {n, n + 3, n + 1, n + 4, n + 2});
   return x.reshape(shaped({c, r, r, h, w})).permute(order).reshape(shaped({c, h * r, w * r}));
 }
+Tensor& pixel_shuffle_out(Tensor& out, const Tensor& x, std::int64_t upscale_factor) {
+  return write_out("pixel_shuffle", out, pixel_shuffle(x, upscale_factor));
+}
 
 Tensor pixel_unshuffle(const Tensor& x, std::int64_t r) {
   check<ValueError>(r > 0, "pixel_unshuffle: downscale_factor is ", r, ", expected 1 or more");
@@ -213,6 +218,9 @@ Tensor pixel_unshuffle(const Tensor& x, std::int64_t r) {
   for (std::int64_t d = 0; d < n; ++d) order.push_back(d);
   order.insert(order.end(), {n, n + 2, n + 4, n + 1, n + 3});
   return x.reshape(shaped({c, h, r, w, r})).permute(order).reshape(shaped({c * r * r, h, w}));
+}
+Tensor& pixel_unshuffle_out(Tensor& out, const Tensor& x, std::int64_t downscale_factor) {
+  return write_out("pixel_unshuffle", out, pixel_unshuffle(x, downscale_factor));
 }
 
 }  // namespace taper

@@ -4,6 +4,7 @@
 #include <taper/promotion.h>
 
 #include "wrap_dim.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -100,24 +101,34 @@ constinit StructuredOp<Tensor(TensorList, std::int64_t)> stack{"stack", "tensors
 }  // namespace ops
 
 Tensor cat(const TensorList& tensors, std::int64_t dim) { return ops::cat(tensors, dim); }
+Tensor& cat_out(Tensor& out, const TensorList& tensors, std::int64_t dim) { return ops::cat.out(out, tensors, dim); }
 Tensor stack(const TensorList& tensors, std::int64_t dim) { return ops::stack(tensors, dim); }
+Tensor& stack_out(Tensor& out, const TensorList& tensors, std::int64_t dim) {
+  return ops::stack.out(out, tensors, dim);
+}
 
 Tensor hstack(const TensorList& tensors) {
   check_not_empty("hstack", tensors);
   const TensorList wide = each(tensors, atleast_1d);
   return cat(wide, wide[0].dim() == 1 ? 0 : 1);
 }
+Tensor& hstack_out(Tensor& out, const TensorList& tensors) { return write_out("hstack", out, hstack(tensors)); }
 Tensor vstack(const TensorList& tensors) {
   check_not_empty("vstack", tensors);
   return cat(each(tensors, atleast_2d), 0);
 }
+Tensor& vstack_out(Tensor& out, const TensorList& tensors) { return write_out("vstack", out, vstack(tensors)); }
 Tensor dstack(const TensorList& tensors) {
   check_not_empty("dstack", tensors);
   return cat(each(tensors, atleast_3d), 2);
 }
+Tensor& dstack_out(Tensor& out, const TensorList& tensors) { return write_out("dstack", out, dstack(tensors)); }
 Tensor column_stack(const TensorList& tensors) {
   check_not_empty("column_stack", tensors);
   return hstack(each(tensors, [](const Tensor& t) { return t.dim() <= 1 ? reshape(t, {t.numel(), 1}) : t; }));
+}
+Tensor& column_stack_out(Tensor& out, const TensorList& tensors) {
+  return write_out("column_stack", out, column_stack(tensors));
 }
 
 }  // namespace taper

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "op_names.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -116,6 +117,7 @@ constinit StructuredOp<std::array<Tensor, 3>(Tensor, bool)> svd{"svd", "A, full_
 namespace linalg {
 
 Tensor inv(const Tensor& A) { return ops::inverse(A); }
+Tensor& inv_out(Tensor& out, const Tensor& A) { return ops::inverse.out(out, A); }
 Tensor solve(const Tensor& A, const Tensor& B) {
   check_square("solve", A);
   check<ShapeError>(B.dim() >= 1, "solve: B must have at least one dimension, got ", B);
@@ -124,6 +126,7 @@ Tensor solve(const Tensor& A, const Tensor& B) {
   const Tensor x = ops::solve(a, b);
   return vectors ? x.squeeze(-1) : x;
 }
+Tensor& solve_out(Tensor& out, const Tensor& A, const Tensor& B) { return write_out("solve", out, solve(A, B)); }
 Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left, bool unitriangular) {
   check_square("solve_triangular", A);
   check_matrix("solve_triangular", "B", B);
@@ -131,15 +134,25 @@ Tensor solve_triangular(const Tensor& A, const Tensor& B, bool upper, bool left,
   if (left) return ops::solve_triangular(a, b, upper, unitriangular);
   return mT(ops::solve_triangular(mT(a), mT(b), !upper, unitriangular));
 }
+Tensor& solve_triangular_out(Tensor& out, const Tensor& A, const Tensor& B, bool upper, bool left, bool unitriangular) {
+  return write_out("solve_triangular", out, solve_triangular(A, B, upper, left, unitriangular));
+}
 Tensor cholesky(const Tensor& A, bool upper) {
   if (!upper) return ops::cholesky(A);
   check_square("cholesky", A);
   return mT(ops::cholesky(mT(A)));
 }
+Tensor& cholesky_out(Tensor& out, const Tensor& A, bool upper) {
+  return write_out("cholesky", out, cholesky(A, upper));
+}
 Tensor det(const Tensor& A) { return ops::det(A); }
+Tensor& det_out(Tensor& out, const Tensor& A) { return ops::det.out(out, A); }
 std::tuple<Tensor, Tensor> slogdet(const Tensor& A) {
   auto [sign, logabsdet] = ops::slogdet(A);
   return {std::move(sign), std::move(logabsdet)};
+}
+std::tuple<Tensor&, Tensor&> slogdet_out(Tensor& sign, Tensor& logabsdet, const Tensor& A) {
+  return write_out("slogdet", sign, logabsdet, linalg::slogdet(A));
 }
 std::tuple<Tensor, Tensor> qr(const Tensor& A, const std::string& mode) {
   check<ValueError>(mode == "reduced" || mode == "complete" || mode == "r", "qr: mode is \"", mode,
@@ -147,16 +160,29 @@ std::tuple<Tensor, Tensor> qr(const Tensor& A, const std::string& mode) {
   auto [q, r] = ops::qr(A, mode == "complete");
   return {mode == "r" ? Tensor() : std::move(q), std::move(r)};
 }
+std::tuple<Tensor&, Tensor&> qr_out(Tensor& Q, Tensor& R, const Tensor& A, const std::string& mode) {
+  return write_out("qr", Q, R, qr(A, mode));
+}
 std::tuple<Tensor, Tensor, Tensor> svd(const Tensor& A, bool full_matrices) {
   auto [u, s, vh] = ops::svd(A, full_matrices);
   return {std::move(u), std::move(s), std::move(vh)};
 }
+std::tuple<Tensor&, Tensor&, Tensor&> svd_out(Tensor& U, Tensor& S, Tensor& Vh, const Tensor& A, bool full_matrices) {
+  return write_out("svd", U, S, Vh, svd(A, full_matrices));
+}
 Tensor svdvals(const Tensor& A) { return ops::svd(A, false)[1]; }
+Tensor& svdvals_out(Tensor& out, const Tensor& A) { return write_out("svdvals", out, svdvals(A)); }
 std::tuple<Tensor, Tensor> eigh(const Tensor& A, const std::string& UPLO) {
   auto [values, vectors] = ops::eigh(with_lower("eigh", A, UPLO));
   return {std::move(values), std::move(vectors)};
 }
+std::tuple<Tensor&, Tensor&> eigh_out(Tensor& values, Tensor& vectors, const Tensor& A, const std::string& UPLO) {
+  return write_out("eigh", values, vectors, eigh(A, UPLO));
+}
 Tensor eigvalsh(const Tensor& A, const std::string& UPLO) { return ops::eigh(with_lower("eigvalsh", A, UPLO))[0]; }
+Tensor& eigvalsh_out(Tensor& out, const Tensor& A, const std::string& UPLO) {
+  return write_out("eigvalsh", out, eigvalsh(A, UPLO));
+}
 
 Tensor matrix_power(const Tensor& A, std::int64_t n) {
   check_square("matrix_power", A);
@@ -167,6 +193,9 @@ Tensor matrix_power(const Tensor& A, std::int64_t n) {
     if (!(left >>= 1)) return power;
     square = matmul(square, square);
   }
+}
+Tensor& matrix_power_out(Tensor& out, const Tensor& A, std::int64_t n) {
+  return write_out("matrix_power", out, linalg::matrix_power(A, n));
 }
 
 }  // namespace linalg

@@ -6,6 +6,7 @@
 #include <taper/promotion.h>
 
 #include "loss_parts.h"
+#include "write_out.h"
 
 namespace taper {
 namespace ops {
@@ -154,10 +155,16 @@ Tensor cross_entropy(const Tensor& input, const Tensor& target, const CrossEntro
 Tensor nll_loss(const Tensor& input, const Tensor& target, const NllLossOptions& o) {
   return ops::nll_loss(input, target, if_defined(o.weight), {classes_of(input), o.ignore_index, o.reduction, 0});
 }
+Tensor& nll_loss_out(Tensor& out, const Tensor& input, const Tensor& target, const NllLossOptions& options) {
+  return write_out("nll_loss", out, nll_loss(input, target, options));
+}
 
 Tensor mse_loss(const Tensor& input, const Tensor& target, Reduction reduction) {
   const Pair p = alike("mse_loss", input, target);
   return reduction == Reduction::none ? p.input.sub(p.target).square() : ops::mse_loss(p.input, p.target, reduction);
+}
+Tensor& mse_loss_out(Tensor& out, const Tensor& input, const Tensor& target, Reduction reduction) {
+  return write_out("mse_loss", out, mse_loss(input, target, reduction));
 }
 
 Tensor l1_loss(const Tensor& input, const Tensor& target, Reduction reduction) {

@@ -13,6 +13,7 @@
 #include "elementwise.h"
 #include "loss_parts.h"
 #include "value_checks.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -46,6 +47,9 @@ Tensor smooth_l1_loss(const Tensor& input, const Tensor& target, Reduction reduc
   const Tensor d = x.sub(t), size = d.abs();
   return reduced(where(size.lt(beta), d.square().mul(0.5 / beta), size.sub(0.5 * beta)), reduction);
 }
+Tensor& smooth_l1_loss_out(Tensor& out, const Tensor& input, const Tensor& target, Reduction reduction, double beta) {
+  return write_out("smooth_l1_loss", out, smooth_l1_loss(input, target, reduction, beta));
+}
 
 Tensor huber_loss(const Tensor& input, const Tensor& target, Reduction reduction, double delta) {
   check<ValueError>(delta > 0, "huber_loss: delta is ", delta, ", expected a number above 0");
@@ -53,10 +57,17 @@ Tensor huber_loss(const Tensor& input, const Tensor& target, Reduction reduction
   const Tensor d = x.sub(t), size = d.abs();
   return reduced(where(size.le(delta), d.square().mul(0.5), size.sub(0.5 * delta).mul(delta)), reduction);
 }
+Tensor& huber_loss_out(Tensor& out, const Tensor& input, const Tensor& target, Reduction reduction, double delta) {
+  return write_out("huber_loss", out, huber_loss(input, target, reduction, delta));
+}
 
 Tensor binary_cross_entropy(const Tensor& input, const Tensor& target, const Tensor& weight, Reduction reduction) {
   const auto [x, t] = alike("binary_cross_entropy", input, target);
   return reduced(weighted(ops::binary_cross_entropy(x, t), weight), reduction);
+}
+Tensor& binary_cross_entropy_out(Tensor& out, const Tensor& input, const Tensor& target, const Tensor& weight,
+                                 Reduction reduction) {
+  return write_out("binary_cross_entropy", out, binary_cross_entropy(input, target, weight, reduction));
 }
 
 Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& target, const Tensor& weight,
@@ -66,6 +77,11 @@ Tensor binary_cross_entropy_with_logits(const Tensor& input, const Tensor& targe
   const Tensor of_target = pos_weight.defined() ? t.mul(pos_weight.sub(1)).add(1) : Tensor();
   const Tensor losses = x.mul(rsub(t, 1)).sub(of_target.defined() ? log_p.mul(of_target) : log_p);
   return reduced(weighted(losses, weight), reduction);
+}
+Tensor& binary_cross_entropy_with_logits_out(Tensor& out, const Tensor& input, const Tensor& target,
+                                             const Tensor& weight, Reduction reduction, const Tensor& pos_weight) {
+  return write_out("binary_cross_entropy_with_logits", out,
+                   binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight));
 }
 
 Tensor kl_div(const Tensor& input, const Tensor& target, KlReduction reduction, bool log_target) {
@@ -89,6 +105,9 @@ Tensor kl_div(const Tensor& input, const Tensor& target, KlReduction reduction, 
 Tensor soft_margin_loss(const Tensor& input, const Tensor& target, Reduction reduction) {
   const auto [x, t] = alike("soft_margin_loss", input, target);
   return reduced(log_sigmoid(x.mul(t)).neg(), reduction);
+}
+Tensor& soft_margin_loss_out(Tensor& out, const Tensor& input, const Tensor& target, Reduction reduction) {
+  return write_out("soft_margin_loss", out, soft_margin_loss(input, target, reduction));
 }
 
 Tensor hinge_embedding_loss(const Tensor& input, const Tensor& target, double margin, Reduction reduction) {

@@ -9,6 +9,7 @@
 
 #include "loss_parts.h"
 #include "positions.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -80,6 +81,10 @@ Tensor multi_margin_loss(const Tensor& input, const Tensor& target, const MultiM
   losses = losses.sum(IntSpan{1}).div(double(classes));
   return reduced(target.dim() == 0 ? losses.reshape(IntSpan{}) : losses, o.reduction);
 }
+Tensor& multi_margin_loss_out(Tensor& out, const Tensor& input, const Tensor& target,
+                              const MultiMarginOptions& options) {
+  return write_out("multi_margin_loss", out, multi_margin_loss(input, target, options));
+}
 
 Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, Reduction reduction) {
   constexpr const char* op = "multilabel_margin_loss";
@@ -104,6 +109,9 @@ Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, Reducti
   const Tensor weights = counts.unsqueeze(2).mul(counts.eq(0).unsqueeze(1));
   const Tensor losses = where(lead.gt(0), lead, 0).mul(weights).sum({1, 2}).div(double(classes));
   return reduced(input.dim() < 2 ? losses.reshape(IntSpan{}) : losses, reduction);
+}
+Tensor& multilabel_margin_loss_out(Tensor& out, const Tensor& input, const Tensor& target, Reduction reduction) {
+  return write_out("multilabel_margin_loss", out, multilabel_margin_loss(input, target, reduction));
 }
 
 Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target, const Tensor& weight,

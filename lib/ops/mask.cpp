@@ -11,6 +11,7 @@
 
 #include "elementwise.h"
 #include "positions.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -47,14 +48,21 @@ constinit StructuredOp<Tensor(Tensor, std::int64_t)> nonzero{"nonzero", "self", 
 Tensor masked_fill(const Tensor& self, const Tensor& mask, Scalar value) {
   return ops::masked_fill(self, mask, wrapped_number(value));
 }
+Tensor& masked_fill_out(Tensor& out, const Tensor& self, const Tensor& mask, Scalar value) {
+  return ops::masked_fill.out(out, self, mask, wrapped_number(value));
+}
 Tensor masked_fill(const Tensor& self, const Tensor& mask, const Tensor& value) {
   return ops::masked_fill(self, mask, value);
+}
+Tensor& masked_fill_out(Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& value) {
+  return ops::masked_fill.out(out, self, mask, value);
 }
 
 Tensor nonzero(const Tensor& self) {
   check_has_values("nonzero", self);
   return ops::nonzero(self, count_nonzero(self).item<std::int64_t>());
 }
+Tensor& nonzero_out(Tensor& out, const Tensor& self) { return write_out("nonzero", out, nonzero(self)); }
 
 Tensor masked_select(const Tensor& self, const Tensor& mask) {
   check_mask("masked_select", mask);
@@ -62,6 +70,9 @@ Tensor masked_select(const Tensor& self, const Tensor& mask) {
   const IntVec sizes = broadcast_sizes("masked_select", self.sizes(), mask.sizes());
   const Tensor flat = self.expand(sizes).reshape(-1);
   return ops::index(flat, positions_of(mask.expand(sizes).reshape(-1)), IntSpan{0});
+}
+Tensor& masked_select_out(Tensor& out, const Tensor& self, const Tensor& mask) {
+  return write_out("masked_select", out, masked_select(self, mask));
 }
 
 namespace {
@@ -91,6 +102,9 @@ Tensor masked_scatter(const Tensor& self, const Tensor& mask, const Tensor& sour
   if (self.device().is_meta()) return where(mask, source.sum(), wide);  // the shape, and a result of both
   const MaskedValues m = masked_values("masked_scatter", wide, mask.expand(sizes), source);
   return ops::index_put(wide, m.at.indices, m.values, m.at.dims, false);
+}
+Tensor& masked_scatter_out(Tensor& out, const Tensor& self, const Tensor& mask, const Tensor& source) {
+  return write_out("masked_scatter", out, masked_scatter(self, mask, source));
 }
 Tensor& masked_scatter_(Tensor& self, const Tensor& mask, const Tensor& source) {
   check_mask("masked_scatter_", mask);

@@ -4,6 +4,8 @@
 #include <taper/ops/pointwise.h>
 #include <taper/promotion.h>
 
+#include "write_out.h"
+
 namespace taper {
 namespace ops {
 namespace {
@@ -115,34 +117,45 @@ Tensor add_product(const char* op, const Tensor& self, const Tensor& product, Sc
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) { return ops::matmul(a, b); }
+Tensor& matmul_out(Tensor& out, const Tensor& a, const Tensor& b) { return ops::matmul.out(out, a, b); }
 
-Tensor mm(const Tensor& a, const Tensor& b) {
+namespace {
+void check_mm(const Tensor& a, const Tensor& b) {
   check_rank("mm", "a", a, 2, "a matrix");
   check_rank("mm", "b", b, 2, "a matrix");
-  return ops::matmul(a, b);
 }
-Tensor bmm(const Tensor& a, const Tensor& b) {
+void check_bmm(const Tensor& a, const Tensor& b) {
   check_rank("bmm", "a", a, 3, "a batch of matrices");
   check_rank("bmm", "b", b, 3, "a batch of matrices");
   check<ShapeError>(!a.defined() || !b.defined() || a.size(0) == b.size(0), "bmm: batch sizes differ: a ", a.sizes(),
                     " x b ", b.sizes(), "; matmul() broadcasts them");
-  return ops::matmul(a, b);
 }
-Tensor mv(const Tensor& a, const Tensor& vec) {
+void check_mv(const Tensor& a, const Tensor& vec) {
   check_rank("mv", "a", a, 2, "a matrix");
   check_rank("mv", "vec", vec, 1, "a vector");
-  return ops::matmul(a, vec);
 }
-Tensor dot(const Tensor& a, const Tensor& b) {
+void check_dot(const Tensor& a, const Tensor& b) {
   check_rank("dot", "a", a, 1, "a vector");
   check_rank("dot", "b", b, 1, "a vector");
   check<ShapeError>(a.sizes() == b.sizes(), "dot: the vectors differ in length: a ", a.sizes(), ", b ", b.sizes());
-  return ops::matmul(a, b);
 }
+}  // namespace
+
+Tensor mm(const Tensor& a, const Tensor& b) { return check_mm(a, b), ops::matmul(a, b); }
+Tensor& mm_out(Tensor& out, const Tensor& a, const Tensor& b) { return check_mm(a, b), ops::matmul.out(out, a, b); }
+Tensor bmm(const Tensor& a, const Tensor& b) { return check_bmm(a, b), ops::matmul(a, b); }
+Tensor& bmm_out(Tensor& out, const Tensor& a, const Tensor& b) { return check_bmm(a, b), ops::matmul.out(out, a, b); }
+Tensor mv(const Tensor& a, const Tensor& vec) { return check_mv(a, vec), ops::matmul(a, vec); }
+Tensor& mv_out(Tensor& out, const Tensor& a, const Tensor& vec) {
+  return check_mv(a, vec), ops::matmul.out(out, a, vec);
+}
+Tensor dot(const Tensor& a, const Tensor& b) { return check_dot(a, b), ops::matmul(a, b); }
+Tensor& dot_out(Tensor& out, const Tensor& a, const Tensor& b) { return check_dot(a, b), ops::matmul.out(out, a, b); }
 Tensor outer(const Tensor& a, const Tensor& b) {
   check<ShapeError>(a.dim() == 1 && b.dim() == 1, "outer: needs two vectors, got a ", a.sizes(), " and b ", b.sizes());
   return a.unsqueeze(1).mul(b);
 }
+Tensor& outer_out(Tensor& out, const Tensor& a, const Tensor& b) { return write_out("outer", out, outer(a, b)); }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   if (weight.defined() && weight.dim() == 1) {
@@ -151,22 +164,40 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
   return ops::linear(x, weight, bias.defined() ? std::optional<Tensor>(bias) : std::nullopt);
 }
+Tensor& linear_out(Tensor& out, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  return write_out("linear", out, linear(x, weight, bias));
+}
 
 Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
   return add_product("addmm", self, mm(a, b), beta, alpha);
 }
+Tensor& addmm_out(Tensor& out, const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
+  return write_out("addmm", out, addmm(self, a, b, beta, alpha));
+}
 Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
   return add_product("baddbmm", self, bmm(a, b), beta, alpha);
+}
+Tensor& baddbmm_out(Tensor& out, const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
+  return write_out("baddbmm", out, baddbmm(self, a, b, beta, alpha));
 }
 
 Tensor addbmm(const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
   return add_product("addbmm", self, bmm(a, b).sum(IntSpan{0}, false, a.dtype()), beta, alpha);
 }
+Tensor& addbmm_out(Tensor& out, const Tensor& self, const Tensor& a, const Tensor& b, Scalar beta, Scalar alpha) {
+  return write_out("addbmm", out, addbmm(self, a, b, beta, alpha));
+}
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar beta, Scalar alpha) {
   return add_product("addmv", self, mv(mat, vec), beta, alpha);
 }
+Tensor& addmv_out(Tensor& out, const Tensor& self, const Tensor& mat, const Tensor& vec, Scalar beta, Scalar alpha) {
+  return write_out("addmv", out, addmv(self, mat, vec, beta, alpha));
+}
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta, Scalar alpha) {
   return add_product("addr", self, outer(vec1, vec2), beta, alpha);
+}
+Tensor& addr_out(Tensor& out, const Tensor& self, const Tensor& vec1, const Tensor& vec2, Scalar beta, Scalar alpha) {
+  return write_out("addr", out, addr(self, vec1, vec2, beta, alpha));
 }
 
 Tensor Tensor::matmul(const Tensor& other) const { return taper::matmul(*this, other); }

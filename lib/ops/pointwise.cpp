@@ -4,6 +4,7 @@
 
 #include "elementwise.h"
 #include "op_names.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -257,7 +258,13 @@ Tensor& Tensor::sub_(const Tensor& other, Scalar alpha) { return ops::sub.inplac
 Tensor& Tensor::sub_(Scalar other, Scalar alpha) { return ops::sub_scalar.inplace(*this, *this, other, alpha); }
 
 Tensor rsub(const Tensor& self, const Tensor& other, Scalar alpha) { return ops::sub(other, self, alpha); }
+Tensor& rsub_out(Tensor& out, const Tensor& self, const Tensor& other, Scalar alpha) {
+  return write_out("rsub", out, rsub(self, other, alpha));
+}
 Tensor rsub(const Tensor& self, Scalar other, Scalar alpha) { return ops::sub(wrapped_number(other), self, alpha); }
+Tensor& rsub_out(Tensor& out, const Tensor& self, Scalar other, Scalar alpha) {
+  return write_out("rsub", out, rsub(self, other, alpha));
+}
 
 Tensor mul(const Tensor& self, const Tensor& other) { return ops::mul(self, other); }
 Tensor mul(const Tensor& self, Scalar other) { return ops::mul_scalar(self, other); }
@@ -320,9 +327,17 @@ Tensor clamp(const Tensor& self, const std::optional<Tensor>& min, const std::op
   return ops::clamp_tensor(self, min, max);
 }
 Tensor clamp_min(const Tensor& self, Scalar min) { return ops::clamp_min(self, min); }
+Tensor& clamp_min_out(Tensor& out, const Tensor& self, Scalar min) { return ops::clamp_min.out(out, self, min); }
 Tensor clamp_min(const Tensor& self, const Tensor& min) { return ops::clamp_tensor(self, min, {}); }
+Tensor& clamp_min_out(Tensor& out, const Tensor& self, const Tensor& min) {
+  return ops::clamp_tensor.out(out, self, min, std::nullopt);
+}
 Tensor clamp_max(const Tensor& self, Scalar max) { return ops::clamp_max(self, max); }
+Tensor& clamp_max_out(Tensor& out, const Tensor& self, Scalar max) { return ops::clamp_max.out(out, self, max); }
 Tensor clamp_max(const Tensor& self, const Tensor& max) { return ops::clamp_tensor(self, {}, max); }
+Tensor& clamp_max_out(Tensor& out, const Tensor& self, const Tensor& max) {
+  return ops::clamp_tensor.out(out, self, std::nullopt, max);
+}
 
 Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max) const { return ops::clamp(*this, min, max); }
 Tensor& Tensor::clamp_(std::optional<Scalar> min, std::optional<Scalar> max) {

@@ -2,6 +2,7 @@
 #include <taper/ops/pool.h>
 
 #include "window.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -115,6 +116,10 @@ std::pair<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, IntPair kerne
   const std::array<Tensor, 2> y = max_pool(x, kernel_size, options, false);
   return {like_input(x, y[0]), like_input(x, y[1])};
 }
+std::tuple<Tensor&, Tensor&> max_pool2d_with_indices_out(Tensor& out, Tensor& indices, const Tensor& x,
+                                                         IntPair kernel_size, const MaxPool2dOptions& options) {
+  return write_out("max_pool2d_with_indices", out, indices, max_pool2d_with_indices(x, kernel_size, options));
+}
 
 Tensor avg_pool2d(const Tensor& x, IntPair kernel_size, const AvgPool2dOptions& o) {
   check<ValueError>(o.divisor_override != 0,
@@ -123,6 +128,9 @@ Tensor avg_pool2d(const Tensor& x, IntPair kernel_size, const AvgPool2dOptions& 
   const Pool2dWindow window{kernel_size, o.stride.is_given ? o.stride.step : kernel_size, o.padding, 1, o.ceil_mode};
   return like_input(
       x, ops::avg_pool2d(batched("avg_pool2d", x), window, {o.count_include_pad, o.divisor_override.value_or(0)}));
+}
+Tensor& avg_pool2d_out(Tensor& out, const Tensor& x, IntPair kernel_size, const AvgPool2dOptions& options) {
+  return write_out("avg_pool2d", out, avg_pool2d(x, kernel_size, options));
 }
 
 }  // namespace taper

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "write_out.h"
+
 namespace taper {
 namespace {
 
@@ -115,6 +117,10 @@ std::pair<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, IntTriple ker
   const Tensor places = index_select(from, 0, best.reshape(-1)).view(best.sizes()).add(begin);
   return {pool.finished(values), pool.finished(places)};
 }
+std::tuple<Tensor&, Tensor&> max_pool3d_with_indices_out(Tensor& out, Tensor& indices, const Tensor& x,
+                                                         IntTriple kernel_size, const MaxPool3dOptions& options) {
+  return write_out("max_pool3d_with_indices", out, indices, max_pool3d_with_indices(x, kernel_size, options));
+}
 
 Tensor avg_pool3d(const Tensor& x, IntTriple kernel_size, const AvgPool3dOptions& o) {
   check<ValueError>(!o.divisor_override || *o.divisor_override != 0, "avg_pool3d: divisor_override must not be 0");
@@ -127,6 +133,9 @@ Tensor avg_pool3d(const Tensor& x, IntTriple kernel_size, const AvgPool3dOptions
     return product * (o.count_include_pad ? end - begin : std::min(end, a.size) - std::max<std::int64_t>(begin, 0));
   };
   return pool.finished(sum.div(pool.shaped(pool.of_windows(counted, 1))));
+}
+Tensor& avg_pool3d_out(Tensor& out, const Tensor& x, IntTriple kernel_size, const AvgPool3dOptions& options) {
+  return write_out("avg_pool3d", out, avg_pool3d(x, kernel_size, options));
 }
 
 }  // namespace taper

@@ -9,6 +9,8 @@
 #include <taper/ops/resample.h>
 #include <taper/ops/view.h>
 
+#include "write_out.h"
+
 namespace taper {
 namespace {
 
@@ -101,14 +103,24 @@ Tensor adaptive_avg_pool1d(const Tensor& x, const OutputSizes& output_size) {
 Tensor adaptive_avg_pool2d(const Tensor& x, const OutputSizes& output_size) {
   return adaptive_avg_pool("adaptive_avg_pool2d", x, output_size, 2);
 }
+Tensor& adaptive_avg_pool2d_out(Tensor& out, const Tensor& x, const OutputSizes& output_size) {
+  return write_out("adaptive_avg_pool2d", out, adaptive_avg_pool2d(x, output_size));
+}
 Tensor adaptive_avg_pool3d(const Tensor& x, const OutputSizes& output_size) {
   return adaptive_avg_pool("adaptive_avg_pool3d", x, output_size, 3);
+}
+Tensor& adaptive_avg_pool3d_out(Tensor& out, const Tensor& x, const OutputSizes& output_size) {
+  return write_out("adaptive_avg_pool3d", out, adaptive_avg_pool3d(x, output_size));
 }
 std::pair<Tensor, Tensor> adaptive_max_pool1d_with_indices(const Tensor& x, const OutputSizes& output_size) {
   return adaptive_max_pool("adaptive_max_pool1d", x, output_size, 1);
 }
 std::pair<Tensor, Tensor> adaptive_max_pool2d_with_indices(const Tensor& x, const OutputSizes& output_size) {
   return adaptive_max_pool("adaptive_max_pool2d", x, output_size, 2);
+}
+std::tuple<Tensor&, Tensor&> adaptive_max_pool2d_with_indices_out(Tensor& out, Tensor& indices, const Tensor& x,
+                                                                  const OutputSizes& output_size) {
+  return write_out("adaptive_max_pool2d_with_indices", out, indices, adaptive_max_pool2d_with_indices(x, output_size));
 }
 Tensor adaptive_max_pool1d(const Tensor& x, const OutputSizes& output_size) {
   return adaptive_max_pool1d_with_indices(x, output_size).first;
@@ -134,6 +146,10 @@ Tensor max_unpool2d(const Tensor& x, const Tensor& indices, IntPair kernel, Pool
   const Tensor none = zeros({n, c, size.h * size.w}, x.dtype(), x.device());
   const Tensor y = scatter(none, 2, indices.reshape({n, c, -1}), images.flatten(2)).view({n, c, size.h, size.w});
   return finished(y, is_batch);
+}
+Tensor& max_unpool2d_out(Tensor& out, const Tensor& x, const Tensor& indices, IntPair kernel_size, PoolStride stride,
+                         IntPair padding, IntSpan output_size) {
+  return write_out("max_unpool2d", out, max_unpool2d(x, indices, kernel_size, stride, padding, output_size));
 }
 Tensor max_unpool1d(const Tensor& x, const Tensor& indices, std::int64_t kernel_size,
                     std::optional<std::int64_t> stride, std::int64_t padding, IntSpan output_size) {

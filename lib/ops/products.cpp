@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "wrap_dim.h"
+#include "write_out.h"
 
 namespace taper {
 
@@ -14,6 +15,7 @@ Tensor inner(const Tensor& a, const Tensor& b) {
   check<ShapeError>(a.size(-1) == b.size(-1), "inner: the last dims differ: a ", a.sizes(), ", b ", b.sizes());
   return tensordot(a, b, IntSpan{-1}, IntSpan{-1});
 }
+Tensor& inner_out(Tensor& out, const Tensor& a, const Tensor& b) { return write_out("inner", out, inner(a, b)); }
 
 Tensor tensordot(const Tensor& a, const Tensor& b, std::int64_t dims) {
   check<ValueError>(dims >= 0 && dims <= a.dim() && dims <= b.dim(), "tensordot: dims is ", dims, " but a is ",
@@ -22,6 +24,9 @@ Tensor tensordot(const Tensor& a, const Tensor& b, std::int64_t dims) {
   std::iota(of_a.begin(), of_a.end(), std::int64_t(a.dim()) - dims);
   std::iota(of_b.begin(), of_b.end(), std::int64_t(0));
   return tensordot(a, b, of_a, of_b);
+}
+Tensor& tensordot_out(Tensor& out, const Tensor& a, const Tensor& b, std::int64_t dims) {
+  return write_out("tensordot", out, tensordot(a, b, dims));
 }
 
 Tensor tensordot(const Tensor& a, const Tensor& b, IntSpan dims_a, IntSpan dims_b) {
@@ -55,6 +60,9 @@ Tensor tensordot(const Tensor& a, const Tensor& b, IntSpan dims_a, IntSpan dims_
     if (!summed_b[std::size_t(d)]) order_b.push_back(d), sizes.push_back(b.size(d)), columns *= b.size(d);
   return mm(x.permute(order_a).reshape({rows, inner}), y.permute(order_b).reshape({inner, columns})).reshape(sizes);
 }
+Tensor& tensordot_out(Tensor& out, const Tensor& a, const Tensor& b, IntSpan dims_a, IntSpan dims_b) {
+  return write_out("tensordot", out, tensordot(a, b, dims_a, dims_b));
+}
 
 Tensor kron(const Tensor& a, const Tensor& b) {
   const std::size_t rank = std::size_t(std::max(a.dim(), b.dim()));
@@ -67,6 +75,7 @@ Tensor kron(const Tensor& a, const Tensor& b) {
   }
   return a.reshape(of_a).mul(b.reshape(of_b)).reshape(sizes);
 }
+Tensor& kron_out(Tensor& out, const Tensor& a, const Tensor& b) { return write_out("kron", out, kron(a, b)); }
 
 Tensor bilinear(const Tensor& x1, const Tensor& x2, const Tensor& weight, const Tensor& bias) {
   check<ShapeError>(weight.dim() == 3, "bilinear: weight must be [out, n, m], got ", weight.sizes());

@@ -4,6 +4,7 @@
 #include <taper/ops/view.h>
 
 #include "wrap_dim.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -40,6 +41,9 @@ Tensor repeat(const Tensor& self, IntSpan repeats) {
   }
   return ops::reshape_copy(reshape(self, paired).expand(shown), sizes);
 }
+Tensor& repeat_out(Tensor& out, const Tensor& self, IntSpan repeats) {
+  return write_out("repeat", out, repeat(self, repeats));
+}
 
 Tensor tile(const Tensor& self, IntSpan repeats) {
   IntVec all(std::size_t(self.dim()) > repeats.size() ? std::size_t(self.dim()) - repeats.size() : 0, 1);
@@ -48,6 +52,7 @@ Tensor tile(const Tensor& self, IntSpan repeats) {
 }
 
 Tensor flip(const Tensor& self, IntSpan dims) { return ops::flip(self, dims); }
+Tensor& flip_out(Tensor& out, const Tensor& self, IntSpan dims) { return ops::flip.out(out, self, dims); }
 Tensor fliplr(const Tensor& self) {
   check<ShapeError>(self.dim() >= 2, "fliplr: ", self, " has ", self.dim(), " dims, expected 2 or more");
   return ops::flip(self, 1);
@@ -74,6 +79,9 @@ Tensor roll(const Tensor& self, IntSpan shifts, IntSpan dims) {
     out = cat({out.narrow(dims[i], n - front, front), out.narrow(dims[i], 0, n - front)}, dims[i]);
   }
   return out.is_same(self) ? self.clone() : out;
+}
+Tensor& roll_out(Tensor& out, const Tensor& self, IntSpan shifts, IntSpan dims) {
+  return write_out("roll", out, roll(self, shifts, dims));
 }
 
 Tensor Tensor::repeat(IntSpan repeats) const { return taper::repeat(*this, repeats); }

@@ -12,6 +12,7 @@
 #include <taper/promotion.h>
 
 #include "wrap_dim.h"
+#include "write_out.h"
 
 namespace taper {
 
@@ -30,6 +31,9 @@ Tensor rot90(const Tensor& self, std::int64_t k, IntSpan dims) {
     default:
       return self.clone();
   }
+}
+Tensor& rot90_out(Tensor& out, const Tensor& self, std::int64_t k, IntSpan dims) {
+  return write_out("rot90", out, rot90(self, k, dims));
 }
 
 Tensor repeat_interleave(const Tensor& self, std::int64_t repeats, std::optional<std::int64_t> dim) {
@@ -59,6 +63,12 @@ Tensor repeat_interleave(const Tensor& self, const Tensor& repeats, std::optiona
   const Tensor from = bucketize(arange(total, {.dtype = int64, .device = self.device()}), ends, false, true);
   return index_select(self.dim() == 0 ? self.reshape(-1) : self, d, from);
 }
+Tensor& repeat_interleave_out(Tensor& out, const Tensor& self, std::int64_t repeats, std::optional<std::int64_t> dim) {
+  return write_out("repeat_interleave", out, repeat_interleave(self, repeats, dim));
+}
+Tensor& repeat_interleave_out(Tensor& out, const Tensor& self, const Tensor& repeats, std::optional<std::int64_t> dim) {
+  return write_out("repeat_interleave", out, repeat_interleave(self, repeats, dim));
+}
 
 namespace {
 Tensor with_part_replaced(const char* op, const Tensor& self, const Tensor& src, auto part) {
@@ -74,15 +84,26 @@ Tensor with_part_replaced(const char* op, const Tensor& self, const Tensor& src,
 Tensor select_scatter(const Tensor& self, const Tensor& src, std::int64_t dim, std::int64_t index) {
   return with_part_replaced("select_scatter", self, src, [&](const Tensor& t) { return t.select(dim, index); });
 }
+Tensor& select_scatter_out(Tensor& out, const Tensor& self, const Tensor& src, std::int64_t dim, std::int64_t index) {
+  return write_out("select_scatter", out, select_scatter(self, src, dim, index));
+}
 Tensor slice_scatter(const Tensor& self, const Tensor& src, std::int64_t dim, std::optional<std::int64_t> start,
                      std::optional<std::int64_t> end, std::int64_t step) {
   return with_part_replaced("slice_scatter", self, src,
                             [&](const Tensor& t) { return t.slice(dim, start, end, step); });
 }
+Tensor& slice_scatter_out(Tensor& out, const Tensor& self, const Tensor& src, std::int64_t dim,
+                          std::optional<std::int64_t> start, std::optional<std::int64_t> end, std::int64_t step) {
+  return write_out("slice_scatter", out, slice_scatter(self, src, dim, start, end, step));
+}
 Tensor diagonal_scatter(const Tensor& self, const Tensor& src, std::int64_t offset, std::int64_t dim1,
                         std::int64_t dim2) {
   return with_part_replaced("diagonal_scatter", self, src,
                             [&](const Tensor& t) { return t.diagonal(offset, dim1, dim2); });
+}
+Tensor& diagonal_scatter_out(Tensor& out, const Tensor& self, const Tensor& src, std::int64_t offset, std::int64_t dim1,
+                             std::int64_t dim2) {
+  return write_out("diagonal_scatter", out, diagonal_scatter(self, src, offset, dim1, dim2));
 }
 
 TensorList broadcast_tensors(const TensorList& tensors) {
@@ -140,6 +161,9 @@ Tensor block_diag(const TensorList& tensors) {
     r += b.size(0), c += b.size(1);
   }
   return out;
+}
+Tensor& block_diag_out(Tensor& out, const TensorList& tensors) {
+  return write_out("block_diag", out, block_diag(tensors));
 }
 
 Tensor Tensor::rot90(std::int64_t k, IntSpan dims) const { return taper::rot90(*this, k, dims); }

@@ -3,6 +3,8 @@
 
 #include <limits>
 
+#include "write_out.h"
+
 namespace taper {
 namespace ops {
 namespace {
@@ -156,6 +158,11 @@ Tensor reduce_as(const Tensor& x, ops::Reduced r, std::optional<DType> dtype) {
   return out.dtype() == *dtype ? out : out.to(*dtype);
 }
 
+template <auto& Op>
+Tensor& reduce_into(Tensor& out, const Tensor& x, ops::Reduced r, std::optional<DType> dtype) {
+  return dtype ? write_out(Op.name(), out, reduce_as<Op>(x, r, dtype)) : Op.out(out, x, r);
+}
+
 std::tuple<Tensor, Tensor> as_tuple(std::array<Tensor, 2> pair) { return {std::move(pair[0]), std::move(pair[1])}; }
 
 template <auto& Op>
@@ -166,8 +173,14 @@ Tensor arg(const char* name, const Tensor& x, std::optional<std::int64_t> dim, b
 }  // namespace
 
 Tensor sum(const Tensor& x, std::optional<DType> dtype) { return sum(x, IntSpan(), false, dtype); }
+Tensor& sum_out(Tensor& out, const Tensor& x, std::optional<DType> dtype) {
+  return sum_out(out, x, IntSpan(), false, dtype);
+}
 Tensor sum(const Tensor& x, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
   return reduce_as<ops::sum>(x, ops::reduced_dims("sum", x, dims, keepdim), dtype);
+}
+Tensor& sum_out(Tensor& out, const Tensor& x, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
+  return reduce_into<ops::sum>(out, x, ops::reduced_dims("sum", x, dims, keepdim), dtype);
 }
 
 Tensor sum_to_size(const Tensor& x, IntSpan sizes) {
@@ -192,70 +205,140 @@ Tensor sum_to_size(const Tensor& x, IntSpan sizes) {
 }
 
 Tensor mean(const Tensor& x, std::optional<DType> dtype) { return mean(x, IntSpan(), false, dtype); }
+Tensor& mean_out(Tensor& out, const Tensor& x, std::optional<DType> dtype) {
+  return mean_out(out, x, IntSpan(), false, dtype);
+}
 Tensor mean(const Tensor& x, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
   return reduce_as<ops::mean>(x, ops::reduced_dims("mean", x, dims, keepdim), dtype);
 }
+Tensor& mean_out(Tensor& out, const Tensor& x, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
+  return reduce_into<ops::mean>(out, x, ops::reduced_dims("mean", x, dims, keepdim), dtype);
+}
 
 Tensor var(const Tensor& x, std::int64_t correction) { return var(x, IntSpan(), correction); }
+Tensor& var_out(Tensor& out, const Tensor& x, std::int64_t correction) {
+  return var_out(out, x, IntSpan(), correction);
+}
 Tensor var(const Tensor& x, IntSpan dims, std::int64_t correction, bool keepdim) {
   return ops::var(x, ops::reduced_dims("var", x, dims, keepdim), correction);
 }
+Tensor& var_out(Tensor& out, const Tensor& x, IntSpan dims, std::int64_t correction, bool keepdim) {
+  return ops::var.out(out, x, ops::reduced_dims("var", x, dims, keepdim), correction);
+}
 Tensor std(const Tensor& x, std::int64_t correction) { return taper::std(x, IntSpan(), correction); }
+Tensor& std_out(Tensor& out, const Tensor& x, std::int64_t correction) {
+  return std_out(out, x, IntSpan(), correction);
+}
 Tensor std(const Tensor& x, IntSpan dims, std::int64_t correction, bool keepdim) {
   return ops::std(x, ops::reduced_dims("std", x, dims, keepdim), correction);
+}
+Tensor& std_out(Tensor& out, const Tensor& x, IntSpan dims, std::int64_t correction, bool keepdim) {
+  return ops::std.out(out, x, ops::reduced_dims("std", x, dims, keepdim), correction);
 }
 std::tuple<Tensor, Tensor> var_mean(const Tensor& x, IntSpan dims, std::int64_t correction, bool keepdim) {
   const ops::Reduced r = ops::reduced_dims("var_mean", x, dims, keepdim);
   return {ops::var(x, r, correction), ops::mean(x, r)};
 }
+std::tuple<Tensor&, Tensor&> var_mean_out(Tensor& var, Tensor& mean, const Tensor& x, IntSpan dims,
+                                          std::int64_t correction, bool keepdim) {
+  return write_out("var_mean", var, mean, var_mean(x, dims, correction, keepdim));
+}
 std::tuple<Tensor, Tensor> std_mean(const Tensor& x, IntSpan dims, std::int64_t correction, bool keepdim) {
   const ops::Reduced r = ops::reduced_dims("std_mean", x, dims, keepdim);
   return {ops::std(x, r, correction), ops::mean(x, r)};
 }
+std::tuple<Tensor&, Tensor&> std_mean_out(Tensor& std, Tensor& mean, const Tensor& x, IntSpan dims,
+                                          std::int64_t correction, bool keepdim) {
+  return write_out("std_mean", std, mean, std_mean(x, dims, correction, keepdim));
+}
 
 Tensor max(const Tensor& x) { return ops::max(x, ops::reduced_dims("max", x, {}, false)); }
+Tensor& max_out(Tensor& out, const Tensor& x) { return ops::max.out(out, x, ops::reduced_dims("max", x, {}, false)); }
 Tensor min(const Tensor& x) { return ops::min(x, ops::reduced_dims("min", x, {}, false)); }
+Tensor& min_out(Tensor& out, const Tensor& x) { return ops::min.out(out, x, ops::reduced_dims("min", x, {}, false)); }
 std::tuple<Tensor, Tensor> max(const Tensor& x, std::int64_t dim, bool keepdim) {
   return as_tuple(ops::max_dim(x, ops::reduced_dims("max", x, dim, keepdim)));
+}
+std::tuple<Tensor&, Tensor&> max_out(Tensor& max, Tensor& indices, const Tensor& x, std::int64_t dim, bool keepdim) {
+  return write_out("max", max, indices, taper::max(x, dim, keepdim));
 }
 std::tuple<Tensor, Tensor> min(const Tensor& x, std::int64_t dim, bool keepdim) {
   return as_tuple(ops::min_dim(x, ops::reduced_dims("min", x, dim, keepdim)));
 }
+std::tuple<Tensor&, Tensor&> min_out(Tensor& min, Tensor& indices, const Tensor& x, std::int64_t dim, bool keepdim) {
+  return write_out("min", min, indices, taper::min(x, dim, keepdim));
+}
 Tensor amax(const Tensor& x, IntSpan dims, bool keepdim) {
   return ops::amax(x, ops::reduced_dims("amax", x, dims, keepdim));
+}
+Tensor& amax_out(Tensor& out, const Tensor& x, IntSpan dims, bool keepdim) {
+  return ops::amax.out(out, x, ops::reduced_dims("amax", x, dims, keepdim));
 }
 Tensor amin(const Tensor& x, IntSpan dims, bool keepdim) {
   return ops::amin(x, ops::reduced_dims("amin", x, dims, keepdim));
 }
+Tensor& amin_out(Tensor& out, const Tensor& x, IntSpan dims, bool keepdim) {
+  return ops::amin.out(out, x, ops::reduced_dims("amin", x, dims, keepdim));
+}
 Tensor argmax(const Tensor& x, std::optional<std::int64_t> dim, bool keepdim) {
   return arg<ops::argmax>("argmax", x, dim, keepdim);
+}
+Tensor& argmax_out(Tensor& out, const Tensor& x, std::optional<std::int64_t> dim, bool keepdim) {
+  return ops::argmax.out(out, x, ops::reduced_dims("argmax", x, dim ? IntSpan(*dim) : IntSpan(), keepdim));
 }
 Tensor argmin(const Tensor& x, std::optional<std::int64_t> dim, bool keepdim) {
   return arg<ops::argmin>("argmin", x, dim, keepdim);
 }
+Tensor& argmin_out(Tensor& out, const Tensor& x, std::optional<std::int64_t> dim, bool keepdim) {
+  return ops::argmin.out(out, x, ops::reduced_dims("argmin", x, dim ? IntSpan(*dim) : IntSpan(), keepdim));
+}
 Tensor all(const Tensor& x) { return ops::all(x, ops::reduced_dims("all", x, {}, false)); }
+Tensor& all_out(Tensor& out, const Tensor& x) { return ops::all.out(out, x, ops::reduced_dims("all", x, {}, false)); }
 Tensor all(const Tensor& x, std::int64_t dim, bool keepdim) {
   return ops::all(x, ops::reduced_dims("all", x, dim, keepdim));
 }
+Tensor& all_out(Tensor& out, const Tensor& x, std::int64_t dim, bool keepdim) {
+  return ops::all.out(out, x, ops::reduced_dims("all", x, dim, keepdim));
+}
 Tensor any(const Tensor& x) { return ops::any(x, ops::reduced_dims("any", x, {}, false)); }
+Tensor& any_out(Tensor& out, const Tensor& x) { return ops::any.out(out, x, ops::reduced_dims("any", x, {}, false)); }
 Tensor any(const Tensor& x, std::int64_t dim, bool keepdim) {
   return ops::any(x, ops::reduced_dims("any", x, dim, keepdim));
+}
+Tensor& any_out(Tensor& out, const Tensor& x, std::int64_t dim, bool keepdim) {
+  return ops::any.out(out, x, ops::reduced_dims("any", x, dim, keepdim));
 }
 Tensor count_nonzero(const Tensor& x, IntSpan dims) {
   return ops::count_nonzero(x, ops::reduced_dims("count_nonzero", x, dims, false));
 }
+Tensor& count_nonzero_out(Tensor& out, const Tensor& x, IntSpan dims) {
+  return ops::count_nonzero.out(out, x, ops::reduced_dims("count_nonzero", x, dims, false));
+}
 Tensor prod(const Tensor& x, std::optional<DType> dtype) {
   return reduce_as<ops::prod>(x, ops::reduced_dims("prod", x, {}, false), dtype);
+}
+Tensor& prod_out(Tensor& out, const Tensor& x, std::optional<DType> dtype) {
+  return reduce_into<ops::prod>(out, x, ops::reduced_dims("prod", x, {}, false), dtype);
 }
 Tensor prod(const Tensor& x, std::int64_t dim, bool keepdim, std::optional<DType> dtype) {
   return reduce_as<ops::prod>(x, ops::reduced_dims("prod", x, dim, keepdim), dtype);
 }
+Tensor& prod_out(Tensor& out, const Tensor& x, std::int64_t dim, bool keepdim, std::optional<DType> dtype) {
+  return reduce_into<ops::prod>(out, x, ops::reduced_dims("prod", x, dim, keepdim), dtype);
+}
 Tensor norm(const Tensor& x, double p) { return norm(x, p, IntSpan()); }
+Tensor& norm_out(Tensor& out, const Tensor& x, double p) { return norm_out(out, x, p, IntSpan()); }
 Tensor norm(const Tensor& x, double p, IntSpan dims, bool keepdim) {
   return ops::norm(x, ops::reduced_dims("norm", x, dims, keepdim), p);
 }
+Tensor& norm_out(Tensor& out, const Tensor& x, double p, IntSpan dims, bool keepdim) {
+  return ops::norm.out(out, x, ops::reduced_dims("norm", x, dims, keepdim), p);
+}
 Tensor logsumexp(const Tensor& x, IntSpan dims, bool keepdim) {
   return ops::logsumexp(x, ops::reduced_dims("logsumexp", x, dims, keepdim));
+}
+Tensor& logsumexp_out(Tensor& out, const Tensor& x, IntSpan dims, bool keepdim) {
+  return ops::logsumexp.out(out, x, ops::reduced_dims("logsumexp", x, dims, keepdim));
 }
 
 Tensor Tensor::sum(std::optional<DType> dtype) const { return taper::sum(*this, dtype); }

@@ -4,11 +4,16 @@
 #include <taper/ops/pointwise.h>
 #include <taper/ops/reduce.h>
 
+#include "write_out.h"
+
 namespace taper {
 
 Tensor nansum(const Tensor& x, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
   const Tensor t = dtype ? x.to(*dtype) : x;
   return t.is_floating_point() ? where(t.isnan(), 0, t).sum(dims, keepdim) : t.sum(dims, keepdim, dtype);
+}
+Tensor& nansum_out(Tensor& out, const Tensor& x, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
+  return write_out("nansum", out, nansum(x, dims, keepdim, dtype));
 }
 Tensor nanmean(const Tensor& x, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
   const Tensor t = dtype ? x.to(*dtype) : x;
@@ -16,11 +21,18 @@ Tensor nanmean(const Tensor& x, IntSpan dims, bool keepdim, std::optional<DType>
                     "; pass one, as in nanmean(x, {}, false, taper::float32)");
   return nansum(t, dims, keepdim).div(t.isnan().logical_not().sum(dims, keepdim));
 }
+Tensor& nanmean_out(Tensor& out, const Tensor& x, IntSpan dims, bool keepdim, std::optional<DType> dtype) {
+  return write_out("nanmean", out, nanmean(x, dims, keepdim, dtype));
+}
 std::tuple<Tensor, Tensor> aminmax(const Tensor& x, std::optional<std::int64_t> dim, bool keepdim) {
   const IntSpan dims = dim ? IntSpan(*dim) : IntSpan();
   // As in PyTorch, a 0-dim tensor keeps the dim that it is reduced over as if it had one.
   if (x.dim() == 0 && dim && keepdim) return {amin(x, dims).reshape({1}), amax(x, dims).reshape({1})};
   return {amin(x, dims, keepdim), amax(x, dims, keepdim)};
+}
+std::tuple<Tensor&, Tensor&> aminmax_out(Tensor& min, Tensor& max, const Tensor& x, std::optional<std::int64_t> dim,
+                                         bool keepdim) {
+  return write_out("aminmax", min, max, aminmax(x, dim, keepdim));
 }
 
 Tensor Tensor::prod(std::optional<DType> dtype) const { return taper::prod(*this, dtype); }

@@ -6,6 +6,7 @@
 
 #include "op_names.h"
 #include "wrap_dim.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -74,9 +75,15 @@ std::tuple<Tensor, Tensor> cummax(const Tensor& self, std::int64_t dim) {
   std::array<Tensor, 2> pair = ops::cummax(self, dim);
   return {std::move(pair[0]), std::move(pair[1])};
 }
+std::tuple<Tensor&, Tensor&> cummax_out(Tensor& values, Tensor& indices, const Tensor& self, std::int64_t dim) {
+  return write_out("cummax", values, indices, cummax(self, dim));
+}
 std::tuple<Tensor, Tensor> cummin(const Tensor& self, std::int64_t dim) {
   std::array<Tensor, 2> pair = ops::cummin(self, dim);
   return {std::move(pair[0]), std::move(pair[1])};
+}
+std::tuple<Tensor&, Tensor&> cummin_out(Tensor& values, Tensor& indices, const Tensor& self, std::int64_t dim) {
+  return write_out("cummin", values, indices, cummin(self, dim));
 }
 
 Tensor diff(const Tensor& self, std::int64_t n, std::int64_t dim, const Tensor& prepend, const Tensor& append) {
@@ -94,6 +101,10 @@ Tensor diff(const Tensor& self, std::int64_t n, std::int64_t dim, const Tensor& 
     out = out.dtype() == bool_ ? later.logical_xor(earlier) : later.sub(earlier);
   }
   return out.is_same(self) ? self.clone() : out;
+}
+Tensor& diff_out(Tensor& out, const Tensor& self, std::int64_t n, std::int64_t dim, const Tensor& prepend,
+                 const Tensor& append) {
+  return write_out("diff", out, diff(self, n, dim, prepend, append));
 }
 
 namespace {

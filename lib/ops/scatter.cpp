@@ -9,6 +9,7 @@
 
 #include "positions.h"
 #include "wrap_dim.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -87,11 +88,20 @@ constinit StructuredOp<Tensor(Tensor, std::int64_t, Tensor, Tensor, ScatterKind,
 }  // namespace ops
 
 Tensor gather(const Tensor& self, std::int64_t dim, const Tensor& index) { return ops::gather(self, dim, index); }
+Tensor& gather_out(Tensor& out, const Tensor& self, std::int64_t dim, const Tensor& index) {
+  return ops::gather.out(out, self, dim, index);
+}
 Tensor scatter(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
   return ops::scatter(self, dim, index, src);
 }
+Tensor& scatter_out(Tensor& out, const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
+  return ops::scatter.out(out, self, dim, index, src);
+}
 Tensor scatter(const Tensor& self, std::int64_t dim, const Tensor& index, Scalar value) {
   return ops::scatter(self, dim, index, repeated(self, index, value));
+}
+Tensor& scatter_out(Tensor& out, const Tensor& self, std::int64_t dim, const Tensor& index, Scalar value) {
+  return ops::scatter.out(out, self, dim, index, repeated(self, index, value));
 }
 Tensor& scatter_(Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
   return ops::scatter.inplace(self, self, dim, index, src);
@@ -102,6 +112,9 @@ Tensor& scatter_(Tensor& self, std::int64_t dim, const Tensor& index, Scalar val
 Tensor scatter_add(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
   return ops::scatter_add(self, dim, index, src);
 }
+Tensor& scatter_add_out(Tensor& out, const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
+  return ops::scatter_add.out(out, self, dim, index, src);
+}
 Tensor& scatter_add_(Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src) {
   return ops::scatter_add.inplace(self, self, dim, index, src);
 }
@@ -109,6 +122,10 @@ Tensor& scatter_add_(Tensor& self, std::int64_t dim, const Tensor& index, const 
 Tensor scatter_reduce(const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src,
                       std::string_view reduce, bool include_self) {
   return ops::scatter_reduce(self, dim, index, src, scatter_kind(reduce), include_self);
+}
+Tensor& scatter_reduce_out(Tensor& out, const Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src,
+                           std::string_view reduce, bool include_self) {
+  return ops::scatter_reduce.out(out, self, dim, index, src, scatter_kind(reduce), include_self);
 }
 Tensor& scatter_reduce_(Tensor& self, std::int64_t dim, const Tensor& index, const Tensor& src, std::string_view reduce,
                         bool include_self) {
@@ -136,8 +153,14 @@ Tensor take_along_dim(const Tensor& self, const Tensor& indices, std::optional<s
   of_indices[std::size_t(at)] = indices.size(at);
   return ops::gather(self.expand(of_self), at, indices.expand(of_indices));
 }
+Tensor& take_along_dim_out(Tensor& out, const Tensor& self, const Tensor& indices, std::optional<std::int64_t> dim) {
+  return write_out("take_along_dim", out, take_along_dim(self, indices, dim));
+}
 
 Tensor take(const Tensor& self, const Tensor& index) { return ops::index(self.reshape(-1), {index}, IntSpan{0}); }
+Tensor& take_out(Tensor& out, const Tensor& self, const Tensor& index) {
+  return write_out("take", out, take(self, index));
+}
 
 namespace {
 void check_put(const Tensor& self, const Tensor& index, const Tensor& source) {
@@ -152,6 +175,9 @@ Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool a
   check_put(self, index, source);
   return ops::index_put(self.reshape(-1), {index.reshape(-1)}, source.reshape(-1), IntSpan{0}, accumulate)
       .view(self.sizes());
+}
+Tensor& put_out(Tensor& out, const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+  return write_out("put", out, put(self, index, source, accumulate));
 }
 Tensor& put_(Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
   if (!self.is_contiguous()) return self.copy_(put(self, index, source, accumulate));

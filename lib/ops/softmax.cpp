@@ -1,6 +1,8 @@
 #include <taper/operator.h>
 #include <taper/ops/softmax.h>
 
+#include "write_out.h"
+
 namespace taper {
 namespace ops {
 namespace {
@@ -29,22 +31,39 @@ constinit StructuredOp<Tensor(Tensor, Tensor, std::int64_t)> log_softmax_backwar
 
 namespace {
 
-template <auto& Op>
-Tensor along(const char* name, const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
-  if (!x.defined()) return Op(x, dim);                   // which reports it
-  const std::int64_t rank = x.dim() == 0 ? 1 : x.dim();  // a tensor without dimensions is a line of one
+/// The place of dim, counted from the front. A tensor without dimensions is a line of one; an undefined one is reported
+/// by the operator.
+std::int64_t line_dim(const char* name, const Tensor& x, std::int64_t dim) {
+  if (!x.defined()) return dim;
+  const std::int64_t rank = x.dim() == 0 ? 1 : x.dim();
   check<IndexError>(-rank <= dim && dim < rank, name, ": dimension ", dim, " is out of range for x ", x.sizes(),
                     ", which has dimensions ", -rank, " to ", rank - 1);
-  return Op(dtype && *dtype != x.dtype() ? x.to(*dtype) : x, dim < 0 ? dim + rank : dim);
+  return dim < 0 ? dim + rank : dim;
+}
+
+template <auto& Op>
+Tensor along(const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
+  dim = line_dim(Op.name(), x, dim);
+  return Op(x.defined() && dtype && *dtype != x.dtype() ? x.to(*dtype) : x, dim);
+}
+template <auto& Op>
+Tensor& along_into(Tensor& out, const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
+  return dtype ? write_out(Op.name(), out, along<Op>(x, dim, dtype)) : Op.out(out, x, line_dim(Op.name(), x, dim));
 }
 
 }  // namespace
 
 Tensor softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
-  return along<ops::softmax>("softmax", x, dim, dtype);
+  return along<ops::softmax>(x, dim, dtype);
+}
+Tensor& softmax_out(Tensor& out, const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
+  return along_into<ops::softmax>(out, x, dim, dtype);
 }
 Tensor log_softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
-  return along<ops::log_softmax>("log_softmax", x, dim, dtype);
+  return along<ops::log_softmax>(x, dim, dtype);
+}
+Tensor& log_softmax_out(Tensor& out, const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
+  return along_into<ops::log_softmax>(out, x, dim, dtype);
 }
 Tensor Tensor::softmax(std::int64_t dim, std::optional<DType> dtype) const { return taper::softmax(*this, dim, dtype); }
 Tensor Tensor::log_softmax(std::int64_t dim, std::optional<DType> dtype) const {

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "wrap_dim.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -96,23 +97,43 @@ constinit StructuredOp<Tensor(Tensor, Tensor, bool, bool)> searchsorted{
 std::tuple<Tensor, Tensor> sort(const Tensor& self, std::int64_t dim, bool descending) {
   return as_tuple(ops::sort(self, dim, descending));
 }
+std::tuple<Tensor&, Tensor&> sort_out(Tensor& values, Tensor& indices, const Tensor& self, std::int64_t dim,
+                                      bool descending) {
+  return write_out("sort", values, indices, sort(self, dim, descending));
+}
 Tensor argsort(const Tensor& self, std::int64_t dim, bool descending) {
   return ops::sort(self.detach(), dim, descending)[1];
+}
+Tensor& argsort_out(Tensor& out, const Tensor& self, std::int64_t dim, bool descending) {
+  return write_out("argsort", out, argsort(self, dim, descending));
 }
 std::tuple<Tensor, Tensor> topk(const Tensor& self, std::int64_t k, std::int64_t dim, bool largest, bool) {
   return as_tuple(ops::topk(self, dim, k, largest));
 }
+std::tuple<Tensor&, Tensor&> topk_out(Tensor& values, Tensor& indices, const Tensor& self, std::int64_t k,
+                                      std::int64_t dim, bool largest, bool sorted) {
+  return write_out("topk", values, indices, topk(self, k, dim, largest, sorted));
+}
 std::tuple<Tensor, Tensor> kthvalue(const Tensor& self, std::int64_t k, std::int64_t dim, bool keepdim) {
   return reduced(ops::kthvalue(self, dim, k), dim, keepdim);
 }
+std::tuple<Tensor&, Tensor&> kthvalue_out(Tensor& values, Tensor& indices, const Tensor& self, std::int64_t k,
+                                          std::int64_t dim, bool keepdim) {
+  return write_out("kthvalue", values, indices, kthvalue(self, k, dim, keepdim));
+}
 std::tuple<Tensor, Tensor> median(const Tensor& self, std::int64_t dim, bool keepdim) {
   return reduced(ops::median(self, dim), dim, keepdim);
+}
+std::tuple<Tensor&, Tensor&> median_out(Tensor& values, Tensor& indices, const Tensor& self, std::int64_t dim,
+                                        bool keepdim) {
+  return write_out("median", values, indices, median(self, dim, keepdim));
 }
 Tensor median(const Tensor& self) {
   if (self.numel() == 0 && self.is_floating_point())
     return full(IntSpan{}, std::numeric_limits<double>::quiet_NaN(), self.dtype(), self.device());
   return std::get<0>(median(self.reshape(-1), 0));
 }
+Tensor& median_out(Tensor& out, const Tensor& self) { return write_out("median", out, median(self)); }
 
 std::tuple<Tensor, Tensor, Tensor> unique(const Tensor& self, bool return_inverse, bool return_counts) {
   refuse_gradient("unique", self);
@@ -158,21 +179,36 @@ Tensor bincount(const Tensor& self, const Tensor& weights, std::int64_t minlengt
   const Tensor each = weights.defined() ? weights.to(dtype) : ones(self.sizes(), int64, self.device());
   return index_add_(out, 0, self.to(int64), each);
 }
+Tensor& bincount_out(Tensor& out, const Tensor& self, const Tensor& weights, std::int64_t minlength) {
+  return write_out("bincount", out, bincount(self, weights, minlength));
+}
 
 Tensor searchsorted(const Tensor& sorted_sequence, const Tensor& values, bool out_int32, bool right) {
   return ops::searchsorted(sorted_sequence, values, out_int32, right);
+}
+Tensor& searchsorted_out(Tensor& out, const Tensor& sorted_sequence, const Tensor& values, bool out_int32, bool right) {
+  return write_out("searchsorted", out, searchsorted(sorted_sequence, values, out_int32, right));
 }
 Tensor searchsorted(const Tensor& sorted_sequence, Scalar value, bool out_int32, bool right) {
   const Tensor one = full(IntSpan{}, value, sorted_sequence.dtype(), sorted_sequence.device());
   return ops::searchsorted(sorted_sequence, one, out_int32, right);
 }
+Tensor& searchsorted_out(Tensor& out, const Tensor& sorted_sequence, Scalar value, bool out_int32, bool right) {
+  return write_out("searchsorted", out, searchsorted(sorted_sequence, value, out_int32, right));
+}
 Tensor bucketize(const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
   check<ShapeError>(boundaries.dim() == 1, "bucketize: boundaries must be one dim, got ", boundaries);
   return searchsorted(boundaries, self, out_int32, right);
 }
+Tensor& bucketize_out(Tensor& out, const Tensor& self, const Tensor& boundaries, bool out_int32, bool right) {
+  return write_out("bucketize", out, bucketize(self, boundaries, out_int32, right));
+}
 Tensor bucketize(Scalar self, const Tensor& boundaries, bool out_int32, bool right) {
   check<ShapeError>(boundaries.dim() == 1, "bucketize: boundaries must be one dim, got ", boundaries);
   return searchsorted(boundaries, self, out_int32, right);
+}
+Tensor& bucketize_out(Tensor& out, Scalar self, const Tensor& boundaries, bool out_int32, bool right) {
+  return write_out("bucketize", out, bucketize(self, boundaries, out_int32, right));
 }
 
 std::tuple<Tensor, Tensor> Tensor::sort(std::int64_t dim, bool descending) const {

@@ -11,6 +11,7 @@
 
 #include "elementwise.h"
 #include "op_names.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -65,6 +66,7 @@ Tensor& digamma_out(Tensor& out, const Tensor& self) { return ops::digamma.out(o
 Tensor Tensor::digamma() const { return ops::digamma(*this); }
 Tensor& Tensor::digamma_() { return ops::digamma.inplace(*this, *this); }
 Tensor polygamma(std::int64_t n, const Tensor& self) { return ops::polygamma(self, n); }
+Tensor& polygamma_out(Tensor& out, std::int64_t n, const Tensor& self) { return ops::polygamma.out(out, self, n); }
 Tensor logit(const Tensor& self, std::optional<double> eps) { return ops::logit(self, eps); }
 Tensor& logit_out(Tensor& out, const Tensor& self, std::optional<double> eps) { return ops::logit.out(out, self, eps); }
 Tensor Tensor::logit(std::optional<double> eps) const { return ops::logit(*this, eps); }
@@ -76,15 +78,18 @@ Tensor frac(const Tensor& self) {
   need_floating("frac", self);
   return self.sub(self.trunc());
 }
+Tensor& frac_out(Tensor& out, const Tensor& self) { return write_out("frac", out, frac(self)); }
 Tensor Tensor::frac() const { return taper::frac(*this); }
 Tensor& Tensor::frac_() {
   need_floating("frac_", *this);
   return sub_(trunc());
 }
 Tensor deg2rad(const Tensor& self) { return self.mul(std::numbers::pi / 180); }
+Tensor& deg2rad_out(Tensor& out, const Tensor& self) { return write_out("deg2rad", out, deg2rad(self)); }
 Tensor Tensor::deg2rad() const { return taper::deg2rad(*this); }
 Tensor& Tensor::deg2rad_() { return mul_(std::numbers::pi / 180); }
 Tensor rad2deg(const Tensor& self) { return self.mul(180 / std::numbers::pi); }
+Tensor& rad2deg_out(Tensor& out, const Tensor& self) { return write_out("rad2deg", out, rad2deg(self)); }
 Tensor Tensor::rad2deg() const { return taper::rad2deg(*this); }
 Tensor& Tensor::rad2deg_() { return mul_(180 / std::numbers::pi); }
 
@@ -97,6 +102,10 @@ Tensor nan_to_num(const Tensor& self, double nan, std::optional<double> posinf, 
   Tensor out = where(self.isnan(), number(nan), self);
   out = where(self.eq(inf), number(posinf.value_or(most)), out);
   return where(self.eq(-inf), number(neginf.value_or(-most)), out);
+}
+Tensor& nan_to_num_out(Tensor& out, const Tensor& self, double nan, std::optional<double> posinf,
+                       std::optional<double> neginf) {
+  return write_out("nan_to_num", out, nan_to_num(self, nan, posinf, neginf));
 }
 Tensor Tensor::nan_to_num(double nan, std::optional<double> posinf, std::optional<double> neginf) const {
   return taper::nan_to_num(*this, nan, posinf, neginf);
@@ -127,8 +136,10 @@ Tensor signbit(const Tensor& self) { return ops::signbit(self); }
 Tensor& signbit_out(Tensor& out, const Tensor& self) { return ops::signbit.out(out, self); }
 Tensor Tensor::signbit() const { return ops::signbit(*this); }
 Tensor isposinf(const Tensor& self) { return self.eq(std::numeric_limits<double>::infinity()); }
+Tensor& isposinf_out(Tensor& out, const Tensor& self) { return write_out("isposinf", out, isposinf(self)); }
 Tensor Tensor::isposinf() const { return taper::isposinf(*this); }
 Tensor isneginf(const Tensor& self) { return self.eq(-std::numeric_limits<double>::infinity()); }
+Tensor& isneginf_out(Tensor& out, const Tensor& self) { return write_out("isneginf", out, isneginf(self)); }
 Tensor Tensor::isneginf() const { return taper::isneginf(*this); }
 
 }  // namespace taper

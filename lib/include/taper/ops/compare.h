@@ -1,6 +1,7 @@
 #pragma once
 // Comparison and logic. The elementwise operators broadcast and promote as those of <taper/ops/pointwise.h> do, give
 // bool, and have no derivative: their results have no history.
+// Forms that end in _out write the result into `out`, as those of <taper/ops/pointwise.h> do.
 #include <taper/ops/declare.h>
 #include <taper/tensor.h>
 
@@ -33,7 +34,9 @@ Tensor logical_xor(const Tensor& self, const Tensor& other);
 Tensor logical_not(const Tensor& self);
 
 Tensor isnan(const Tensor& self);
+Tensor& isnan_out(Tensor& out, const Tensor& self);
 Tensor isinf(const Tensor& self);
+Tensor& isinf_out(Tensor& out, const Tensor& self);
 /// Neither infinite nor NaN.
 Tensor isfinite(const Tensor& self);
 

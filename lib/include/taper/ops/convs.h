@@ -2,6 +2,7 @@
 // Convolutions of other kinds than conv2d(): along lines and in volumes, transposed ones, and windows as columns of a
 // matrix. Floating dtypes; inputs are batches or, without the first dim, one sample. Differentiable in input, weight
 // and bias, twice too. Errors as of conv2d().
+// Forms that end in _out write the result into `out`, as those of <taper/ops/pointwise.h> do.
 #include <taper/ops/conv.h>
 
 #include <array>
@@ -68,8 +69,11 @@ struct ColumnOptions {
 };
 /// The windows of images as columns: [n, c, h, w] -> [n, c kh kw, windows]. torch.nn.functional.unfold.
 Tensor im2col(const Tensor& input, IntPair kernel_size, const ColumnOptions& options = {});
+Tensor& im2col_out(Tensor& out, const Tensor& input, IntPair kernel_size, const ColumnOptions& options = {});
 /// The adjoint of im2col: columns added up where their windows were, in images of output_size.
 /// torch.nn.functional.fold.
 Tensor col2im(const Tensor& input, IntPair output_size, IntPair kernel_size, const ColumnOptions& options = {});
+Tensor& col2im_out(Tensor& out, const Tensor& input, IntPair output_size, IntPair kernel_size,
+                   const ColumnOptions& options = {});
 
 }  // namespace taper

@@ -1,5 +1,6 @@
 #pragma once
 // Tables of vectors, looked up by number.
+// Forms that end in _out write the result into `out`, as those of <taper/ops/pointwise.h> do.
 #include <taper/ops/declare.h>
 #include <taper/tensor.h>
 
@@ -14,6 +15,8 @@ namespace taper {
 /// Throws IndexError for an index outside of [0, entries).
 Tensor embedding(const Tensor& weight, const Tensor& indices, std::optional<std::int64_t> padding_idx = {},
                  bool scale_grad_by_freq = false);
+Tensor& embedding_out(Tensor& out, const Tensor& weight, const Tensor& indices,
+                      std::optional<std::int64_t> padding_idx = {}, bool scale_grad_by_freq = false);
 /// Scales the rows of weight at `indices` down to the norm max_norm where theirs is larger; not recorded.
 Tensor& embedding_renorm_(Tensor& weight, const Tensor& indices, double max_norm, double norm_type = 2);
 

@@ -1,4 +1,5 @@
 #pragma once
+// Forms that end in _out write the result into `out`, as those of <taper/ops/pointwise.h> do.
 #include <taper/ops/declare.h>
 #include <taper/tensor.h>
 
@@ -35,11 +36,13 @@ struct NllLossOptions {
 /// The negative log-likelihood of the target classes: as cross_entropy with class indices, for an input that holds
 /// log-probabilities, such as those of log_softmax.
 Tensor nll_loss(const Tensor& input, const Tensor& target, const NllLossOptions& options = {});
+Tensor& nll_loss_out(Tensor& out, const Tensor& input, const Tensor& target, const NllLossOptions& options = {});
 
 /// (input - target)^2. Both floating and of the same shape; a difference in dtype is promoted. Differentiable in both.
 /// Throws ShapeError if the shapes differ, also where they would broadcast: a [n, 1] prediction for [n] targets would
 /// be compared n times with each.
 Tensor mse_loss(const Tensor& input, const Tensor& target, Reduction reduction = Reduction::mean);
+Tensor& mse_loss_out(Tensor& out, const Tensor& input, const Tensor& target, Reduction reduction = Reduction::mean);
 /// |input - target|, under the same rules; its gradient is 0 where the two are equal.
 Tensor l1_loss(const Tensor& input, const Tensor& target, Reduction reduction = Reduction::mean);
 

@@ -1,5 +1,6 @@
 #pragma once
 // Losses of scores and distances that are to lie apart by a margin. Floating dtypes; differentiable, twice.
+// Forms that end in _out write the result into `out`, as those of <taper/ops/pointwise.h> do.
 #include <taper/ops/loss.h>
 
 namespace taper {
@@ -33,9 +34,13 @@ struct MultiMarginOptions {
 /// The mean over the other classes of max(0, margin - x[target] + x[class])^p times the target's weight. input [n,
 /// classes] with target [n] (int64), or [classes] with [].
 Tensor multi_margin_loss(const Tensor& input, const Tensor& target, const MultiMarginOptions& options = {});
+Tensor& multi_margin_loss_out(Tensor& out, const Tensor& input, const Tensor& target,
+                              const MultiMarginOptions& options = {});
 /// For each target class of a sample and each class that is none, max(0, 1 - x[target] + x[class]), summed and divided
 /// by the number of classes. target has input's shape, and lists classes up to the first -1.
 Tensor multilabel_margin_loss(const Tensor& input, const Tensor& target, Reduction reduction = Reduction::mean);
+Tensor& multilabel_margin_loss_out(Tensor& out, const Tensor& input, const Tensor& target,
+                                   Reduction reduction = Reduction::mean);
 /// The mean over the classes (the last dim) of binary_cross_entropy_with_logits.
 Tensor multilabel_soft_margin_loss(const Tensor& input, const Tensor& target, const Tensor& weight = {},
                                    Reduction reduction = Reduction::mean);

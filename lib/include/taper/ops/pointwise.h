@@ -38,7 +38,9 @@ Tensor sub(const Tensor& self, Scalar other, Scalar alpha = 1);
 Tensor& sub_out(Tensor& out, const Tensor& self, const Tensor& other, Scalar alpha = 1);
 /// other - alpha * self.
 Tensor rsub(const Tensor& self, const Tensor& other, Scalar alpha = 1);
+Tensor& rsub_out(Tensor& out, const Tensor& self, const Tensor& other, Scalar alpha = 1);
 Tensor rsub(const Tensor& self, Scalar other, Scalar alpha = 1);
+Tensor& rsub_out(Tensor& out, const Tensor& self, Scalar other, Scalar alpha = 1);
 /// self * other. For bool, "and".
 Tensor mul(const Tensor& self, const Tensor& other);
 Tensor mul(const Tensor& self, Scalar other);
@@ -76,9 +78,13 @@ Tensor& clamp_out(Tensor& out, const Tensor& self, std::optional<Scalar> min = {
 /// With a bound for each element, broadcast. Where a bound decides, it gets the gradient.
 Tensor clamp(const Tensor& self, const std::optional<Tensor>& min, const std::optional<Tensor>& max = {});
 Tensor clamp_min(const Tensor& self, Scalar min);
+Tensor& clamp_min_out(Tensor& out, const Tensor& self, Scalar min);
 Tensor clamp_min(const Tensor& self, const Tensor& min);
+Tensor& clamp_min_out(Tensor& out, const Tensor& self, const Tensor& min);
 Tensor clamp_max(const Tensor& self, Scalar max);
+Tensor& clamp_max_out(Tensor& out, const Tensor& self, Scalar max);
 Tensor clamp_max(const Tensor& self, const Tensor& max);
+Tensor& clamp_max_out(Tensor& out, const Tensor& self, const Tensor& max);
 
 // ---- Functions of one, any number dtype ----------------------------------------------------------------------------
 /// Not for bool.

@@ -1,4 +1,5 @@
 #pragma once
+// Forms that end in _out write the result into `out`, as those of <taper/ops/pointwise.h> do.
 #include <taper/int_pair.h>
 #include <taper/ops/declare.h>
 #include <taper/tensor.h>
@@ -35,6 +36,8 @@ Tensor max_pool2d(const Tensor& x, IntPair kernel_size, const MaxPool2dOptions& 
 /// The same, and where each maximum was: row * w + column within its image, int64.
 std::pair<Tensor, Tensor> max_pool2d_with_indices(const Tensor& x, IntPair kernel_size,
                                                   const MaxPool2dOptions& options = {});
+std::tuple<Tensor&, Tensor&> max_pool2d_with_indices_out(Tensor& out, Tensor& indices, const Tensor& x,
+                                                         IntPair kernel_size, const MaxPool2dOptions& options = {});
 
 struct AvgPool2dOptions {
   PoolStride stride = {};
@@ -46,6 +49,7 @@ struct AvgPool2dOptions {
 
 /// The mean of the elements under each window. Shapes, dtypes and errors as for max_pool2d.
 Tensor avg_pool2d(const Tensor& x, IntPair kernel_size, const AvgPool2dOptions& options = {});
+Tensor& avg_pool2d_out(Tensor& out, const Tensor& x, IntPair kernel_size, const AvgPool2dOptions& options = {});
 
 /// A pooling's window, with its step in numbers.
 struct Pool2dWindow {

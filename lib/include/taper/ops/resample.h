@@ -1,6 +1,7 @@
 #pragma once
 // Signals, images and volumes in other sizes: [n, c, length], [n, c, h, w] or [n, c, depth, h, w]. Floating dtypes.
 // Differentiable; grid_sample in the grid, too.
+// Forms that end in _out write the result into `out`, as those of <taper/ops/pointwise.h> do.
 #include <taper/tensor.h>
 
 #include <optional>
@@ -22,8 +23,10 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& options);
 
 /// [..., c r^2, h, w] -> [..., c, h r, w r]: r^2 channels become an r by r square. Shi et al. 2016.
 Tensor pixel_shuffle(const Tensor& x, std::int64_t upscale_factor);
+Tensor& pixel_shuffle_out(Tensor& out, const Tensor& x, std::int64_t upscale_factor);
 /// The reverse of pixel_shuffle.
 Tensor pixel_unshuffle(const Tensor& x, std::int64_t downscale_factor);
+Tensor& pixel_unshuffle_out(Tensor& out, const Tensor& x, std::int64_t downscale_factor);
 
 /// x at the points of a grid: [n, c, h, w] at [n, h2, w2, 2] -> [n, c, h2, w2], or [n, c, d, h, w] at
 /// [n, d2, h2, w2, 3]. Points are (x, y) or (x, y, z), -1 and 1 being the outer edges of the corner elements, or with

@@ -1,6 +1,7 @@
 #pragma once
 // Running results along a dim: entry i of the result is made of the entries 0 to i. The result has self's shape; a
 // 0-dim tensor counts as one entry. A dim out of range throws IndexError.
+// Forms that end in _out write the result into `out`, as those of <taper/ops/pointwise.h> do.
 #include <taper/ops/declare.h>
 #include <taper/tensor.h>
 
@@ -22,11 +23,15 @@ Tensor& logcumsumexp_out(Tensor& out, const Tensor& self, std::int64_t dim);
 /// The largest (smallest) entry so far and its position, the last one among equals. NaN counts as the largest
 /// (smallest). Differentiable in the values.
 std::tuple<Tensor, Tensor> cummax(const Tensor& self, std::int64_t dim);
+std::tuple<Tensor&, Tensor&> cummax_out(Tensor& values, Tensor& indices, const Tensor& self, std::int64_t dim);
 std::tuple<Tensor, Tensor> cummin(const Tensor& self, std::int64_t dim);
+std::tuple<Tensor&, Tensor&> cummin_out(Tensor& values, Tensor& indices, const Tensor& self, std::int64_t dim);
 /// Differences of neighbours along dim, taken n times; of bool, whether neighbours differ. prepend and append are put
 /// at the ends first.
 Tensor diff(const Tensor& self, std::int64_t n = 1, std::int64_t dim = -1, const Tensor& prepend = {},
             const Tensor& append = {});
+Tensor& diff_out(Tensor& out, const Tensor& self, std::int64_t n = 1, std::int64_t dim = -1, const Tensor& prepend = {},
+                 const Tensor& append = {});
 
 namespace ops {
 extern StructuredOp<Tensor(Tensor, std::int64_t)> cumsum, cumprod, logcumsumexp;  // self, dim

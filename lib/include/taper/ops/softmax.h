@@ -1,4 +1,5 @@
 #pragma once
+// Forms that end in _out write the result into `out`, as those of <taper/ops/pointwise.h> do.
 #include <taper/ops/declare.h>
 #include <taper/tensor.h>
 
@@ -10,8 +11,10 @@ namespace taper {
 /// NaN or +infinity among them, becomes NaN; other lines are not touched by it. Differentiable.
 /// Throws IndexError if there is no such dimension.
 Tensor softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype = {});
+Tensor& softmax_out(Tensor& out, const Tensor& x, std::int64_t dim, std::optional<DType> dtype = {});
 /// log(softmax(x, dim)), without the loss of digits of taking the two steps.
 Tensor log_softmax(const Tensor& x, std::int64_t dim, std::optional<DType> dtype = {});
+Tensor& log_softmax_out(Tensor& out, const Tensor& x, std::int64_t dim, std::optional<DType> dtype = {});
 
 namespace ops {
 // `dim` is not negative here.
