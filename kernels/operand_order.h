@@ -28,6 +28,13 @@ inline Tensor operand_in_order(const char* op, const Tensor& t, MemoryFormat for
   return in_order(t, format);
 }
 
+/// The weight of a convolution, row-major. Out of channels_last order that is part of packing it, which every call
+/// does, and so not counted.
+inline Tensor packed_weight(const char* op, const Tensor& w) {
+  return w.is_contiguous(MemoryFormat::channels_last) ? in_order(w, MemoryFormat::contiguous)
+                                                      : operand_in_order(op, w, MemoryFormat::contiguous);
+}
+
 /// The order to work in: one that both tensors have already, else the one that `first` has or comes closest to.
 inline MemoryFormat common_order(const Tensor& first, const Tensor& second) {
   for (const MemoryFormat f : {MemoryFormat::contiguous, MemoryFormat::channels_last})

@@ -162,7 +162,8 @@ Module& Module::requires_grad_(bool on) {
 namespace {
 
 /// The tensors of a module, each once, converted; they keep their identity.
-void convert(Module& m, std::optional<Device> device, std::optional<DType> dtype) {
+template <class F>
+void convert(Module& m, F target) {
   struct Conversion {
     Tensor tensor, value, grad;
   };
@@ -172,11 +173,8 @@ void convert(Module& m, std::optional<Device> device, std::optional<DType> dtype
   for (const auto& e : ModuleWalk(m).tensors) {
     const Tensor& t = *e.tensor;
     if (!t.defined() || !seen.insert(t.impl()).second) continue;
-    const auto target = [&](const Tensor& from) {
-      return from.to(device.value_or(from.device()), dtype && from.is_floating_point() ? *dtype : from.dtype());
-    };
     const Tensor value = target(t.detach()), grad = t.grad();
-    if (value.dtype() == t.dtype() && value.device() == t.device()) continue;
+    if (value.is_alias_of(t)) continue;
     check<ValueError>(is_same_kind(t, value), "Module.to: '", e.path,
                       "' is a tensor of a class of its own, which conversion does not keep; convert it by set_data()");
     conversions.push_back({t, value, grad.defined() ? target(grad) : grad});
@@ -185,6 +183,12 @@ void convert(Module& m, std::optional<Device> device, std::optional<DType> dtype
     c.tensor.set_data(c.value);
     if (c.grad.defined()) c.tensor.set_grad(c.grad);
   }
+}
+
+void convert(Module& m, std::optional<Device> device, std::optional<DType> dtype) {
+  convert(m, [&](const Tensor& from) {
+    return from.to(device.value_or(from.device()), dtype && from.is_floating_point() ? *dtype : from.dtype());
+  });
 }
 
 void check_floating(DType dtype) {
@@ -205,6 +209,11 @@ Module& Module::to(Device device) {
 Module& Module::to(Device device, DType dtype) {
   check_floating(dtype);
   convert(*this, device, dtype);
+  return *this;
+}
+Module& Module::to(MemoryFormat format) {
+  convert(*this,
+          [&](const Tensor& from) { return from.dim() == 4 || from.dim() == 5 ? from.contiguous(format) : from; });
   return *this;
 }
 

@@ -37,7 +37,7 @@ void conv2d(Tensor& out, const Tensor& input, const Tensor& weight, const std::o
   if (out.numel() == 0) return;
   const MemoryFormat format = common_order(out, input);
   const Tensor x = operand_in_order("conv2d", input, format);
-  const Tensor w = operand_in_order("conv2d", weight, MemoryFormat::contiguous);
+  const Tensor w = kernels::packed_weight("conv2d", weight);
   const Tensor b = bias ? in_order(*bias, MemoryFormat::contiguous) : Tensor();
   const Conv2dShape s = shape_of(x.sizes(), out.sizes(), w.sizes(), o, format);
   dispatch_floating(out.dtype(), "conv2d", [&]<class T>(Type<T>) {
@@ -49,7 +49,7 @@ void input_grad(Tensor& out, const Tensor& grad, const Tensor& weight, const Int
   if (out.numel() == 0) return;
   const MemoryFormat format = common_order(out, grad);
   const Tensor dy = operand_in_order("conv2d_input_grad", grad, format);
-  const Tensor w = operand_in_order("conv2d_input_grad", weight, MemoryFormat::contiguous);
+  const Tensor w = kernels::packed_weight("conv2d_input_grad", weight);
   const Conv2dShape s = shape_of(out.sizes(), dy.sizes(), w.sizes(), o, format);
   dispatch_floating(out.dtype(), "conv2d", [&]<class T>(Type<T>) {
     conv2d_input_grad<T>(s, values_of<T>(dy), values_of<T>(w), place_of<T>(out));

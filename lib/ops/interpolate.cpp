@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "image_order.h"
 #include "write_out.h"
 
 namespace taper {
@@ -88,7 +89,14 @@ Tensor along(const Tensor& x, std::int64_t d, const Taps& taps) {
 /// x with dim d multiplied by weights [out, in].
 Tensor along(const Tensor& x, std::int64_t d, std::vector<double>&& weights, const Axis& a) {
   const Tensor w = from_vector(std::move(weights), IntVec{a.out, a.in}).to(x.device(), x.dtype());
-  return matmul(x.transpose(d, -1), w.t()).transpose(d, -1);
+  if (!x.is_contiguous() || d == x.dim() - 1) return matmul(x.transpose(d, -1), w.t()).transpose(d, -1);
+  // As matrices [in, what lies inside of dim d].
+  std::int64_t outside = 1, inside = 1;
+  for (std::int64_t k = 0; k < x.dim(); ++k)
+    if (k != d) (k < d ? outside : inside) *= x.size(k);
+  IntVec sizes = x.sizes().vec();
+  sizes[std::size_t(d)] = a.out;
+  return matmul(w, x.view({outside, a.in, inside})).view(sizes);
 }
 
 /// Averages over the parts that the dim is cut into.
@@ -165,10 +173,11 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& o) {
 
 Tensor interpolate(const Tensor& x, const InterpolateOptions& o) {
   const std::vector<Axis> axes = axes_of(x, o);
-  Tensor out = x;
+  const ImageOrder order(x);
+  Tensor out = order.in_memory(x);
   for (std::size_t k = 0; k < axes.size(); ++k) {
     const Axis& a = axes[k];
-    const std::int64_t d = std::int64_t(k) + 2;
+    const std::int64_t d = order.dim(std::int64_t(k) + 2);
     if (o.mode == "area")
       out = along(out, d, area(a), a);
     else if (o.antialias)
@@ -178,7 +187,7 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& o) {
     else
       out = along(out, d, o.mode == "bicubic" ? bicubic(a) : linear(a));
   }
-  return out;
+  return order.back(out);
 }
 
 Tensor pixel_shuffle(const Tensor& x, std::int64_t r) {

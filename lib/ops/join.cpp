@@ -1,3 +1,4 @@
+#include <taper/memory_format.h>
 #include <taper/operator.h>
 #include <taper/ops/join.h>
 #include <taper/ops/view.h>
@@ -17,19 +18,7 @@ void check_not_empty(const char* op, const TensorList& tensors) {
 bool is_skipped(const Tensor& t) { return t.dim() == 1 && t.numel() == 0; }
 
 bool is_channels_last(const Tensor& t) {
-  if (t.dim() != 4 || t.is_contiguous()) return false;
-  const IntSpan size = t.sizes(), stride = t.strides();
-  std::int64_t step = 1;
-  for (const std::size_t d : {1, 3, 2, 0}) {
-    if (size[d] != 1 && stride[d] != step) return false;
-    step *= size[d];
-  }
-  return true;
-}
-
-TensorSpec channels_last(IntSpan size, DType dtype, Device device) {
-  const std::int64_t c = size[1], h = size[2], w = size[3];
-  return {SizesAndStrides(size, {h * w * c, 1, w * c, c}), dtype, device};
+  return t.dim() >= 3 && !t.is_contiguous() && t.is_contiguous(MemoryFormat::channels_last);
 }
 
 Device device_of_all(const TensorList& tensors) {
@@ -70,7 +59,8 @@ TensorSpec infer_cat(const TensorList& tensors, const std::int64_t& dim) {
     check<ShapeError>(!__builtin_add_overflow(sizes[along], t.sizes()[along], &sizes[along]), "cat: dim ", along,
                       " would be too large");
   }
-  return all_channels_last ? channels_last(sizes, dtype, device) : TensorSpec::contiguous(sizes, dtype, device);
+  if (!all_channels_last) return TensorSpec::contiguous(sizes, dtype, device);
+  return {dense_geometry(sizes, MemoryFormat::channels_last), dtype, device};
 }
 
 TensorSpec infer_stack(const TensorList& tensors, const std::int64_t& dim) {

@@ -1,5 +1,6 @@
 // Normalizations that are batch normalization of another shape: each group of numbers that belong together is a
 // channel.
+#include <taper/memory_format.h>
 #include <taper/ops/norm.h>
 #include <taper/ops/norm_samples.h>
 #include <taper/ops/pad.h>
@@ -24,6 +25,24 @@ Tensor standardized(const Tensor& x, std::int64_t groups, double eps) {
   const std::int64_t size = x.numel() / groups;
   if (size == 1) return x.sub(x).div(std::sqrt(eps));  // batch_norm refuses what has no variance
   return batch_norm(x.reshape({1, groups, size}), {}, {}, {}, {}, true, 0, eps).reshape(x.sizes());
+}
+
+/// As standardized(), of groups of neighbouring channels of x [n, c, ...] in the channels_last order, which it keeps:
+/// the numbers of a group do not lie together, and batch_norm would copy them there.
+Tensor standardized_in_place(const Tensor& x, std::int64_t groups, double eps) {
+  IntVec sizes = x.sizes().vec();
+  sizes[1] /= groups;
+  sizes.insert(sizes.begin() + 1, groups);
+  const bool is_wide = x.dtype() == float32 || x.dtype() == float64;
+  const Tensor in = (is_wide ? x : x.to(float32)).view(sizes);
+  IntVec others;
+  for (std::int64_t d = 2; d < in.dim(); ++d) others.push_back(d);
+  const auto [variance, mean] = var_mean(in, others, 0, true);
+  return in.sub(mean).mul(variance.add(eps).rsqrt()).view(x.sizes()).to(x.dtype());
+}
+Tensor standardized_samples(const Tensor& x, std::int64_t groups, double eps) {
+  const bool is_last = x.dim() >= 3 && x.numel() > 0 && suggested_memory_format(x) == MemoryFormat::channels_last;
+  return is_last ? standardized_in_place(x, groups, eps) : standardized(x, x.size(0) * groups, eps);
 }
 
 Tensor scaled(const Tensor& y, const Tensor& weight, const Tensor& bias) {
@@ -80,7 +99,7 @@ Tensor group_norm(const Tensor& x, std::int64_t num_groups, const Tensor& weight
                     " channels of x ", x.sizes());
   check_channels(op, "weight", weight, x);
   check_channels(op, "bias", bias, x);
-  return scaled(standardized(x, x.size(0) * num_groups, eps), along_channels(weight, x), along_channels(bias, x));
+  return scaled(standardized_samples(x, num_groups, eps), along_channels(weight, x), along_channels(bias, x));
 }
 
 Tensor instance_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight,
@@ -107,7 +126,7 @@ Tensor instance_norm(const Tensor& x, const Tensor& running_mean, const Tensor& 
     move(running_mean, flat.mean(IntSpan{2}), momentum);
     move(running_var, flat.var(IntSpan{2}), momentum);
   }
-  return scaled(standardized(x, x.size(0) * x.size(1), eps), along_channels(weight, x), along_channels(bias, x));
+  return scaled(standardized_samples(x, x.size(1), eps), along_channels(weight, x), along_channels(bias, x));
 }
 
 Tensor local_response_norm(const Tensor& x, std::int64_t size, double alpha, double beta, double k) {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "image_order.h"
+
 namespace taper {
 namespace {
 
@@ -15,27 +17,28 @@ struct Ends {
 Ends ends_of(IntSpan pad, std::size_t k) { return {pad[2 * k], pad[2 * k + 1]}; }
 
 Tensor constant_pad(const Tensor& self, IntSpan pad, Scalar value) {
-  IntVec sizes = self.sizes().vec();
-  Tensor inside = self;
-  const std::size_t rank = sizes.size();
+  const ImageOrder order(self);
+  Tensor inside = order.in_memory(self);
+  IntVec sizes = inside.sizes().vec();
+  const std::int64_t rank = self.dim();
   for (std::size_t k = 0; k < pad.size() / 2; ++k) {
     const auto [before, after] = ends_of(pad, k);
-    const std::size_t d = rank - 1 - k;
+    const std::int64_t d = rank - 1 - std::int64_t(k), at = order.dim(d);
     const std::int64_t cut_before = std::max<std::int64_t>(-before, 0), cut_after = std::max<std::int64_t>(-after, 0);
-    const std::int64_t left = sizes[d] - cut_before - cut_after;
+    const std::int64_t left = inside.size(at) - cut_before - cut_after;
     check<ShapeError>(left >= 0, "pad: ", pad, " takes ", cut_before + cut_after, " entries from dim ", d, " of ", self,
-                      ", which has ", sizes[d]);
-    inside = inside.narrow(std::int64_t(d), cut_before, left);
-    sizes[d] += before + after;
+                      ", which has ", inside.size(at));
+    inside = inside.narrow(at, cut_before, left);
+    sizes[std::size_t(at)] += before + after;
   }
-  Tensor out = full(sizes, value, self.dtype(), self.device());
+  const Tensor out = full(sizes, value, self.dtype(), self.device());
   Tensor middle = out;
   for (std::size_t k = 0; k < pad.size() / 2; ++k) {
-    const std::int64_t d = std::int64_t(rank - 1 - k);
-    middle = middle.narrow(d, std::max<std::int64_t>(pad[2 * k], 0), inside.size(d));
+    const std::int64_t at = order.dim(rank - 1 - std::int64_t(k));
+    middle = middle.narrow(at, std::max<std::int64_t>(pad[2 * k], 0), inside.size(at));
   }
   middle.copy_(inside);
-  return out;
+  return order.back(out);
 }
 
 enum class Edge : std::uint8_t { reflect, replicate, circular };
@@ -76,16 +79,18 @@ Tensor pad(const Tensor& self, IntSpan pad, std::string_view mode, std::optional
   const Edge edge = mode == "reflect" ? Edge::reflect : mode == "replicate" ? Edge::replicate : Edge::circular;
   const auto dim_of = [&](std::size_t k) { return std::int64_t(self.dim()) - 1 - std::int64_t(k); };
   for (std::size_t k = 0; k < pad.size() / 2; ++k) check_ends(self, dim_of(k), ends_of(pad, k), edge, pad);
-  Tensor out = self;
+  const ImageOrder order(self);
+  Tensor out = order.in_memory(self);
   for (std::size_t k = 0; k < pad.size() / 2; ++k) {
     const Ends ends = ends_of(pad, k);
     if (ends.before == 0 && ends.after == 0) continue;
     const std::int64_t n = self.size(dim_of(k));
     std::vector<std::int64_t> from;
     for (std::int64_t i = -ends.before; i < n + ends.after; ++i) from.push_back(shown_at(i, n, edge));
-    out = index_select(out, dim_of(k), from_vector(std::move(from)).to(self.device()));
+    out = index_select(out, order.dim(dim_of(k)), from_vector(std::move(from)).to(self.device()));
   }
-  return out.is_same(self) ? self.clone() : out;
+  out = order.back(out);
+  return out.is_alias_of(self) ? self.clone() : out;
 }
 
 }  // namespace taper

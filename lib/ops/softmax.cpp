@@ -1,6 +1,7 @@
 #include <taper/operator.h>
 #include <taper/ops/softmax.h>
 
+#include "image_order.h"
 #include "write_out.h"
 
 namespace taper {
@@ -44,7 +45,11 @@ std::int64_t line_dim(const char* name, const Tensor& x, std::int64_t dim) {
 template <auto& Op>
 Tensor along(const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {
   dim = line_dim(Op.name(), x, dim);
-  return Op(x.defined() && dtype && *dtype != x.dtype() ? x.to(*dtype) : x, dim);
+  if (!x.defined()) return Op(x, dim);  // which reports it
+  const Tensor of = dtype && *dtype != x.dtype() ? x.to(*dtype) : x;
+  if (of.is_contiguous()) return Op(of, dim);
+  const ImageOrder order(of);
+  return order.back(Op(order.in_memory(of), order.dim(dim)));
 }
 template <auto& Op>
 Tensor& along_into(Tensor& out, const Tensor& x, std::int64_t dim, std::optional<DType> dtype) {

@@ -22,6 +22,7 @@ namespace {
 using kernels::common_order;
 using kernels::in_order;
 using kernels::operand_in_order;
+using kernels::packed_weight;
 using kernels::place_of;
 using kernels::values_of;
 
@@ -213,7 +214,7 @@ void conv2d(Tensor& out, const Tensor& input, const Tensor& weight, const std::o
   if (weight.numel() == 0) return bias ? start_from_bias() : fill_elements(out, 0);
   const MemoryFormat format = common_order(out, input);
   const Tensor x = operand_in_order("conv2d", input, format);
-  const Tensor w = operand_in_order("conv2d", weight, MemoryFormat::contiguous);
+  const Tensor w = packed_weight("conv2d", weight);
   const Shape s = shape_of(x, out, w.sizes(), o, format);
   const OnDevice on(out.device());
   dispatch_floating(out.dtype(), "conv2d", [&]<class T>(Type<T>) {
@@ -232,7 +233,7 @@ void conv2d_input_grad(Tensor& out, const Tensor& grad, const Tensor& weight, co
   if (grad.numel() == 0) return fill_elements(out, 0);
   const MemoryFormat format = common_order(out, grad);
   const Tensor dy = operand_in_order("conv2d_input_grad", grad, format);
-  const Tensor w = operand_in_order("conv2d_input_grad", weight, MemoryFormat::contiguous);
+  const Tensor w = packed_weight("conv2d_input_grad", weight);
   const Shape s = shape_of(out, dy, w.sizes(), o, format);
   const OnDevice on(out.device());
   dispatch_floating(out.dtype(), "conv2d", [&]<class T>(Type<T>) {

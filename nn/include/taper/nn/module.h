@@ -165,6 +165,9 @@ class Module {
   Module& to(DType dtype);
   Module& to(Device device);
   Module& to(Device device, DType dtype);
+  /// Puts what has four or five dims, as the weights of convolutions, into this order in memory. In a module of
+  /// convolutions, pools and norms, an input in channels_last order stays so up to the output.
+  Module& to(MemoryFormat format);
 
   /// Calls f(*this, input) before forward(); what it returns, unless undefined, becomes the input.
   template <class F>
