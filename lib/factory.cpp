@@ -52,6 +52,8 @@ Tensor allocate(const char* op, SizesAndStrides geometry, DType dtype, Device de
 }
 
 Tensor finish(const char* factory, Tensor t, const TensorOptions& options) {
+  check<NotImplementedError>(options.layout == Layout::strided, factory,
+                             ": there are strided tensors only, sparse ones are not supported");
   if (ExcludedKeys::watching()) [[unlikely]]
     detail::new_tensor_hook(t, factory);
   options.requires_grad.fulfil(t);

@@ -1,3 +1,4 @@
+#include <taper/ops/diagonals.h>
 #include <taper/ops/distance.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/reduce.h>
@@ -58,5 +59,14 @@ Tensor cdist(const Tensor& x1, const Tensor& x2, double p) {
   check<ValueError>(p >= 0, "cdist: p is ", p, ", expected 0 or more");
   return norm(x1.unsqueeze(-2).sub(x2.unsqueeze(-3)), p, IntSpan{-1});
 }
+
+Tensor dist(const Tensor& x1, const Tensor& x2, double p) { return norm(x1.sub(x2), p); }
+Tensor pdist(const Tensor& x, double p) {
+  check<ShapeError>(x.dim() == 2, "pdist: needs rows of vectors, got ", x);
+  check<ValueError>(p >= 0, "pdist: p is ", p, ", expected 0 or more");
+  const Tensor pairs = triu_indices(x.size(0), x.size(0), 1).to(x.device());
+  return norm(x.index_select(0, pairs.select(0, 0)).sub(x.index_select(0, pairs.select(0, 1))), p, IntSpan{-1});
+}
+Tensor Tensor::dist(const Tensor& other, double p) const { return taper::dist(*this, other, p); }
 
 }  // namespace taper

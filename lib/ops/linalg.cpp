@@ -1,12 +1,15 @@
 #include <taper/factory.h>
 #include <taper/operator.h>
+#include <taper/ops/join.h>
 #include <taper/ops/linalg.h>
 #include <taper/ops/matmul.h>
 #include <taper/ops/pointwise.h>
+#include <taper/ops/reduce.h>
 #include <taper/ops/view.h>
 #include <taper/promotion.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "op_names.h"
@@ -198,6 +201,73 @@ Tensor& matrix_power_out(Tensor& out, const Tensor& A, std::int64_t n) {
   return write_out("matrix_power", out, linalg::matrix_power(A, n));
 }
 
+Tensor vector_norm(const Tensor& x, double ord, IntSpan dims, bool keepdim) { return norm(x, ord, dims, keepdim); }
+
+namespace {
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+Tensor of_matrices(const Tensor& numbers, bool keepdim) {
+  return keepdim ? numbers.unsqueeze(-1).unsqueeze(-1) : numbers;
+}
+double epsilon_of(const Tensor& A) {
+  const double each =
+      A.dtype() == float64 ? std::numeric_limits<double>::epsilon() : double(std::numeric_limits<float>::epsilon());
+  return each * double(std::max(A.size(-1), A.size(-2)));
+}
+}  // namespace
+
+Tensor matrix_norm(const Tensor& A, const std::string& ord, bool keepdim) {
+  check_matrix("matrix_norm", "A", A);
+  if (ord == "fro") return norm(A, 2, {-2, -1}, keepdim);
+  check<ValueError>(ord == "nuc", "matrix_norm: ord is \"", ord, R"(", expected "fro", "nuc" or a number)");
+  return of_matrices(svdvals(A).sum(-1), keepdim);
+}
+Tensor matrix_norm(const Tensor& A, double ord, bool keepdim) {
+  check_matrix("matrix_norm", "A", A);
+  const double size = std::abs(ord);
+  check<ValueError>(size == 1 || size == 2 || size == kInfinity, "matrix_norm: ord is ", ord,
+                    ", expected 1, 2 or infinity, or one of them negative");
+  const Tensor sums = size == 2 ? svdvals(A) : A.abs().sum(size == 1 ? -2 : -1);
+  return of_matrices(ord > 0 ? sums.amax(-1) : sums.amin(-1), keepdim);
+}
+Tensor matrix_rank(const Tensor& A, std::optional<double> tol) {
+  check_matrix("matrix_rank", "A", A);
+  const Tensor values = svdvals(A.detach());
+  if (tol) return values.gt(*tol).sum(-1);
+  if (values.size(-1) == 0) return values.sum(-1).to(int64);
+  return values.gt(values.amax(-1, true).mul(epsilon_of(A))).sum(-1);
+}
+Tensor pinv(const Tensor& A, std::optional<double> rtol) {
+  check_matrix("pinv", "A", A);
+  if (A.numel() == 0) return mT(A).clone();
+  const auto [u, values, vh] = svd(A, false);
+  const Tensor counts = values.gt(values.amax(-1, true).mul(rtol.value_or(epsilon_of(A)))).detach();
+  const Tensor inverses = where(counts, where(counts, values, 1).reciprocal(), 0);
+  return matmul(mT(vh).mul(inverses.unsqueeze(-2)), mT(u));
+}
+Tensor cross(const Tensor& a, const Tensor& b, std::int64_t dim) {
+  const IntVec sizes = broadcast_sizes("cross", a.sizes(), b.sizes());
+  const Tensor x = a.expand(sizes), y = b.expand(sizes);
+  check<ShapeError>(x.dim() > 0, "cross: needs vectors of 3, got a ", a, " and b ", b);
+  check<ShapeError>(x.size(dim) == 3, "cross: dim ", dim, " of a ", a, " and b ", b, " has size ", x.size(dim),
+                    ", expected 3");
+  const auto next = [&](const Tensor& t) { return t.roll(-1, dim); };
+  const auto after = [&](const Tensor& t) { return t.roll(-2, dim); };
+  return next(x).mul(after(y)).sub(after(x).mul(next(y)));
+}
+Tensor vecdot(const Tensor& a, const Tensor& b, std::int64_t dim) { return a.mul(b).sum(dim); }
+Tensor vander(const Tensor& x, std::optional<std::int64_t> n) {
+  check<ShapeError>(x.dim() > 0, "vander: needs at least one dim, got ", x);
+  const std::int64_t count = n.value_or(x.size(-1));
+  check<ValueError>(count >= 0, "vander: n is ", count, ", expected 0 or more");
+  IntVec sizes = x.sizes().vec();
+  sizes.push_back(count);
+  if (count == 0) return empty(sizes, {.dtype = x.dtype(), .device = x.device()});
+  const Tensor one = ones_like(x.detach()).unsqueeze(-1);
+  if (count == 1) return one;
+  sizes.back() = count - 1;
+  return cat({one, x.unsqueeze(-1).expand(sizes).cumprod(-1)}, -1).to(x.dtype());
+}
+
 }  // namespace linalg
 
 Tensor logdet(const Tensor& self) {
@@ -205,6 +275,16 @@ Tensor logdet(const Tensor& self) {
   return where(sign.lt(0), std::numeric_limits<double>::quiet_NaN(), logabsdet);
 }
 
+std::tuple<Tensor, Tensor> Tensor::slogdet() const { return linalg::slogdet(*this); }
+Tensor Tensor::cross(const Tensor& other, std::optional<std::int64_t> dim) const {
+  return taper::cross(*this, other, dim);
+}
+Tensor cross(const Tensor& a, const Tensor& b, std::optional<std::int64_t> dim) {
+  if (dim) return linalg::cross(a, b, *dim);
+  for (std::int64_t d = 0; d < a.dim(); ++d)
+    if (a.size(d) == 3) return linalg::cross(a, b, d);
+  raise<ShapeError>("cross: no dim of a ", a, " has size 3");
+}
 Tensor Tensor::inverse() const { return linalg::inv(*this); }
 Tensor Tensor::det() const { return linalg::det(*this); }
 Tensor Tensor::logdet() const { return taper::logdet(*this); }

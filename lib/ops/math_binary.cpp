@@ -1,11 +1,13 @@
 #include <taper/operator.h>
 #include <taper/ops/compare.h>
 #include <taper/ops/math_binary.h>
+#include <taper/ops/pointwise.h>
 #include <taper/ops/reduce.h>
 #include <taper/promotion.h>
 
 #include "elementwise.h"
 #include "op_names.h"
+#include "write_out.h"
 
 namespace taper {
 namespace {
@@ -144,5 +146,46 @@ Tensor& Tensor::div_(const Tensor& other, std::string_view rounding_mode) {
 Tensor& Tensor::div_(Scalar other, std::string_view rounding_mode) {
   return rounded_division(rounding_mode).inplace(*this, *this, wrapped_number(other));
 }
+
+Tensor float_power(const Tensor& self, const Tensor& exponent) { return self.to(float64).pow(exponent.to(float64)); }
+Tensor float_power(const Tensor& self, Scalar exponent) { return self.to(float64).pow(exponent); }
+Tensor float_power(Scalar self, const Tensor& exponent) { return taper::pow(self, exponent.to(float64)); }
+Tensor& float_power_out(Tensor& out, const Tensor& self, const Tensor& exponent) {
+  return write_out("float_power", out, float_power(self, exponent));
+}
+Tensor& float_power_out(Tensor& out, const Tensor& self, Scalar exponent) {
+  return write_out("float_power", out, float_power(self, exponent));
+}
+Tensor ldexp(const Tensor& self, const Tensor& other) { return self.mul(taper::pow(2.0, other)); }
+Tensor& ldexp_out(Tensor& out, const Tensor& self, const Tensor& other) {
+  return write_out("ldexp", out, ldexp(self, other));
+}
+Tensor heaviside(const Tensor& self, const Tensor& values) {
+  check<DTypeError>(self.dtype() == values.dtype(), "heaviside: self is ", self, " but values are ", values,
+                    "; convert one of them with to()");
+  const NoGradGuard no_grad;
+  return where(self.eq(0), values, self.gt(0).to(self.dtype()));
+}
+Tensor& heaviside_out(Tensor& out, const Tensor& self, const Tensor& values) {
+  return write_out("heaviside", out, heaviside(self, values));
+}
+
+Tensor Tensor::float_power(const Tensor& exponent) const { return taper::float_power(*this, exponent); }
+Tensor Tensor::float_power(Scalar exponent) const { return taper::float_power(*this, exponent); }
+namespace {
+Tensor& to_float_power(Tensor& self, const Tensor& power) {
+  check<DTypeError>(self.dtype() == float64, "float_power_: the result is float64, which cannot be stored in the ",
+                    self, " written to; use float_power() without the underscore");
+  return self.copy_(power);
+}
+}  // namespace
+// Of a copy: the gradient needs what is overwritten.
+Tensor& Tensor::float_power_(const Tensor& exponent) {
+  return to_float_power(*this, taper::float_power(clone(), exponent));
+}
+Tensor& Tensor::float_power_(Scalar exponent) { return to_float_power(*this, taper::float_power(clone(), exponent)); }
+Tensor Tensor::ldexp(const Tensor& other) const { return taper::ldexp(*this, other); }
+Tensor& Tensor::ldexp_(const Tensor& other) { return mul_(taper::pow(2.0, other)); }
+Tensor Tensor::heaviside(const Tensor& values) const { return taper::heaviside(*this, values); }
 
 }  // namespace taper

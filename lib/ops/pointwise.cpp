@@ -358,4 +358,9 @@ Tensor& Tensor::clamp_min_(Scalar min) { return ops::clamp_min.inplace(*this, *t
 Tensor Tensor::clamp_max(Scalar max) const { return ops::clamp_max(*this, max); }
 Tensor& Tensor::clamp_max_(Scalar max) { return ops::clamp_max.inplace(*this, *this, max); }
 
+Tensor Tensor::where(const Tensor& condition, const Tensor& other) const {
+  return taper::where(condition, *this, other);
+}
+Tensor Tensor::where(const Tensor& condition, Scalar other) const { return taper::where(condition, *this, other); }
+
 }  // namespace taper

@@ -104,6 +104,8 @@ Tensor outline_of(const Tensor& t, std::optional<DType> dtype) {
   return dtype && *dtype != t.dtype() ? empty_like(t, dtype) : t.detach();
 }
 Tensor finish(Tensor t, const TensorOptions& options) {
+  check<NotImplementedError>(options.layout == Layout::strided,
+                             "random numbers: there are strided tensors only, sparse ones are not supported");
   options.requires_grad.fulfil(t);
   return t;
 }

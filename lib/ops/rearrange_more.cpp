@@ -166,12 +166,46 @@ Tensor& block_diag_out(Tensor& out, const TensorList& tensors) {
   return write_out("block_diag", out, block_diag(tensors));
 }
 
+Tensor combinations(const Tensor& self, std::int64_t r, bool with_replacement) {
+  check<ShapeError>(self.dim() == 1, "combinations: needs a vector, got ", self);
+  check<ValueError>(r >= 0, "combinations: r is ", r, ", expected 0 or more");
+  if (r == 0) return empty({0}, {.dtype = self.dtype(), .device = self.device()});
+  const std::int64_t n = self.size(0);
+  std::vector<std::int64_t> rows, choice(std::size_t(r), 0);  // positions, ascending
+  if (!with_replacement)
+    for (std::int64_t i = 0; i < r; ++i) choice[std::size_t(i)] = i;
+  for (bool more = n > 0 && choice.back() < n; more;) {
+    rows.insert(rows.end(), choice.begin(), choice.end());
+    more = false;
+    for (std::int64_t i = r; !more && i-- > 0;) {
+      const std::int64_t most = with_replacement ? n - 1 : n - r + i;
+      if (choice[std::size_t(i)] >= most) continue;
+      more = true;
+      std::int64_t next = ++choice[std::size_t(i)];
+      for (std::int64_t k = i + 1; k < r; ++k) choice[std::size_t(k)] = with_replacement ? next : ++next;
+    }
+  }
+  const std::int64_t count = std::int64_t(rows.size()) / r;
+  return self.take(from_vector(std::move(rows), IntVec{count, r}).to(self.device()));
+}
+
 Tensor Tensor::rot90(std::int64_t k, IntSpan dims) const { return taper::rot90(*this, k, dims); }
 Tensor Tensor::repeat_interleave(std::int64_t repeats, std::optional<std::int64_t> dim) const {
   return taper::repeat_interleave(*this, repeats, dim);
 }
 Tensor Tensor::repeat_interleave(const Tensor& repeats, std::optional<std::int64_t> dim) const {
   return taper::repeat_interleave(*this, repeats, dim);
+}
+
+Tensor Tensor::select_scatter(const Tensor& src, std::int64_t dim, std::int64_t index) const {
+  return taper::select_scatter(*this, src, dim, index);
+}
+Tensor Tensor::slice_scatter(const Tensor& src, std::int64_t dim, std::optional<std::int64_t> start,
+                             std::optional<std::int64_t> end, std::int64_t step) const {
+  return taper::slice_scatter(*this, src, dim, start, end, step);
+}
+Tensor Tensor::diagonal_scatter(const Tensor& src, std::int64_t offset, std::int64_t dim1, std::int64_t dim2) const {
+  return taper::diagonal_scatter(*this, src, offset, dim1, dim2);
 }
 
 }  // namespace taper

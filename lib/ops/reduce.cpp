@@ -353,6 +353,11 @@ Tensor Tensor::var(std::int64_t correction) const { return taper::var(*this, cor
 Tensor Tensor::var(IntSpan dims, std::int64_t correction, bool keepdim) const {
   return taper::var(*this, dims, correction, keepdim);
 }
+Tensor Tensor::std(std::int64_t correction) const { return taper::std(*this, correction); }
+Tensor Tensor::std(IntSpan dims, std::int64_t correction, bool keepdim) const {
+  return taper::std(*this, dims, correction, keepdim);
+}
+Tensor Tensor::sum_to_size(IntSpan sizes) const { return taper::sum_to_size(*this, sizes); }
 Tensor Tensor::max() const { return taper::max(*this); }
 Tensor Tensor::min() const { return taper::min(*this); }
 std::tuple<Tensor, Tensor> Tensor::max(std::int64_t dim, bool keepdim) const { return taper::max(*this, dim, keepdim); }

@@ -108,6 +108,43 @@ Tensor& diff_out(Tensor& out, const Tensor& self, std::int64_t n, std::int64_t d
 }
 
 namespace {
+/// The areas between neighbours. `x` is undefined where they are dx apart.
+Tensor trapezoids(const char* op, const Tensor& y, const Tensor& x, double dx, std::int64_t dim) {
+  check<ShapeError>(y.dim() > 0, op, ": y must have at least one dim, got ", y);
+  const std::int64_t d = wrap_dim(op, dim, y), n = y.size(d), gaps = std::max<std::int64_t>(n - 1, 0);
+  const auto neighbours = [&](const Tensor& t, std::int64_t at) {
+    return std::pair(t.narrow(at, 0, gaps), t.narrow(at, n - gaps, gaps));
+  };
+  const auto [left, right] = neighbours(y, d);
+  const Tensor sum = left.add(right);
+  if (!x.defined()) return sum.mul(dx / 2);
+  check<ShapeError>(x.sizes() == y.sizes() || (x.dim() == 1 && x.numel() == n), op, ": x ", x,
+                    " has neither the shape of y ", y, " nor its ", n, " entries along dim ", d);
+  const auto [from, to] = neighbours(x, x.dim() == 1 ? 0 : d);
+  Tensor width = to.sub(from);
+  if (x.dim() != y.dim()) {
+    IntVec sizes(std::size_t(y.dim()), 1);
+    sizes[std::size_t(d)] = gaps;
+    width = width.view(sizes);
+  }
+  return sum.mul(width).div(2);
+}
+}  // namespace
+
+Tensor trapezoid(const Tensor& y, double dx, std::int64_t dim) {
+  return trapezoids("trapezoid", y, {}, dx, dim).sum(dim);
+}
+Tensor trapezoid(const Tensor& y, const Tensor& x, std::int64_t dim) {
+  return trapezoids("trapezoid", y, x, 1, dim).sum(dim);
+}
+Tensor cumulative_trapezoid(const Tensor& y, double dx, std::int64_t dim) {
+  return trapezoids("cumulative_trapezoid", y, {}, dx, dim).cumsum(dim);
+}
+Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, std::int64_t dim) {
+  return trapezoids("cumulative_trapezoid", y, x, 1, dim).cumsum(dim);
+}
+
+namespace {
 void check_own_dtype(const char* op, const Tensor& self, std::optional<DType> dtype) {
   check<DTypeError>(!dtype || *dtype == self.dtype(), op, ": dtype is ", dtype.value_or(self.dtype()),
                     " but what is written to is ", self, "; use the form without the underscore");

@@ -142,4 +142,7 @@ Tensor isneginf(const Tensor& self) { return self.eq(-std::numeric_limits<double
 Tensor& isneginf_out(Tensor& out, const Tensor& self) { return write_out("isneginf", out, isneginf(self)); }
 Tensor Tensor::isneginf() const { return taper::isneginf(*this); }
 
+Tensor Tensor::polygamma(std::int64_t n) const { return ops::polygamma(*this, n); }
+Tensor& Tensor::polygamma_(std::int64_t n) { return ops::polygamma.inplace(*this, *this, n); }
+
 }  // namespace taper

@@ -240,4 +240,54 @@ TensorList Tensor::split_with_sizes(IntSpan split_sizes, std::int64_t dim) const
 TensorList Tensor::chunk(std::int64_t chunks, std::int64_t dim) const { return taper::chunk(*this, chunks, dim); }
 TensorList Tensor::unbind(std::int64_t dim) const { return taper::unbind(*this, dim); }
 
+namespace {
+/// The dim that one of the splits is along, for a tensor of enough dims.
+std::int64_t dim_to_split(const char* op, const Tensor& self, std::int64_t dim, int least) {
+  check<ShapeError>(self.dim() >= least, op, ": needs at least ", least, " dims, got ", self);
+  return dim;
+}
+TensorList split_equally(const char* op, const Tensor& self, std::int64_t sections, std::int64_t dim) {
+  check<ValueError>(sections > 0, op, ": sections is ", sections, ", expected 1 or more");
+  check<ShapeError>(self.size(dim) % sections == 0, op, ": dim ", dim, " of ", self, " does not divide into ", sections,
+                    " equal parts; tensor_split() makes unequal ones");
+  return tensor_split(self, sections, dim);
+}
+}  // namespace
+
+TensorList hsplit(const Tensor& self, std::int64_t sections) {
+  return split_equally("hsplit", self, sections, dim_to_split("hsplit", self, self.dim() > 1, 1));
+}
+TensorList hsplit(const Tensor& self, IntSpan indices) {
+  return tensor_split(self, indices, dim_to_split("hsplit", self, self.dim() > 1, 1));
+}
+TensorList vsplit(const Tensor& self, std::int64_t sections) {
+  return split_equally("vsplit", self, sections, dim_to_split("vsplit", self, 0, 2));
+}
+TensorList vsplit(const Tensor& self, IntSpan indices) {
+  return tensor_split(self, indices, dim_to_split("vsplit", self, 0, 2));
+}
+TensorList dsplit(const Tensor& self, std::int64_t sections) {
+  return split_equally("dsplit", self, sections, dim_to_split("dsplit", self, 2, 3));
+}
+TensorList dsplit(const Tensor& self, IntSpan indices) {
+  return tensor_split(self, indices, dim_to_split("dsplit", self, 2, 3));
+}
+
+TensorList Tensor::tensor_split(std::int64_t sections, std::int64_t dim) const {
+  return taper::tensor_split(*this, sections, dim);
+}
+TensorList Tensor::tensor_split(IntSpan indices, std::int64_t dim) const {
+  return taper::tensor_split(*this, indices, dim);
+}
+TensorList Tensor::hsplit(std::int64_t sections) const { return taper::hsplit(*this, sections); }
+TensorList Tensor::hsplit(IntSpan indices) const { return taper::hsplit(*this, indices); }
+TensorList Tensor::vsplit(std::int64_t sections) const { return taper::vsplit(*this, sections); }
+TensorList Tensor::vsplit(IntSpan indices) const { return taper::vsplit(*this, indices); }
+TensorList Tensor::dsplit(std::int64_t sections) const { return taper::dsplit(*this, sections); }
+TensorList Tensor::dsplit(IntSpan indices) const { return taper::dsplit(*this, indices); }
+Tensor Tensor::unflatten(std::int64_t dim, IntSpan sizes) const { return taper::unflatten(*this, dim, sizes); }
+Tensor Tensor::ravel() const { return taper::ravel(*this); }
+Tensor Tensor::movedim(IntSpan source, IntSpan destination) const { return taper::movedim(*this, source, destination); }
+Tensor Tensor::numpy_T() const { return taper::numpy_T(*this); }
+
 }  // namespace taper

@@ -80,7 +80,7 @@ const std::vector<Row>& rows() {
       ONE(cumsum, in.x, 1), ONE(cumprod, in.x, 0), ONE(logcumsumexp, in.x, 1), TWO(cummax, in.x, 1),
       TWO(cummin, in.x, 0), ONE(diff, in.x), TWO(sort, in.x, 1, true), ONE(argsort, in.x, 0), TWO(topk, in.x, 2, 1),
       TWO(kthvalue, in.x, 2, 1), TWO(median, in.x, 1), ONE(median, in.x), ONE(bincount, in.whole, in.row),
-      ONE(searchsorted, in.y.select(0, 0), in.x), ONE(searchsorted, in.y, 0.6), ONE(bucketize, in.x, in.y.select(0, 0)),
+      ONE(searchsorted, in.y.select(0, 0), in.x), ONE(searchsorted, in.y.select(0, 0), 0.6), ONE(bucketize, in.x, in.y.select(0, 0)),
       ONE(bucketize, 0.6, in.y.select(0, 0)),
       // Products
       ONE(matmul, in.x, in.y.t()), ONE(mm, in.x, in.y.t()), ONE(bmm, in.batch, in.batch.transpose(1, 2)),

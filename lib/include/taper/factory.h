@@ -29,6 +29,7 @@ struct TensorOptions {
   std::optional<DType> dtype = {};  ///< absent: float32, or what the values suggest
   Device device = default_device();
   GradRequest requires_grad = {};
+  Layout layout = Layout::strided;  ///< nothing else is supported
 };
 
 /// Uninitialized. Throws ValueError on negative sizes and on sizes whose bytes overflow.
@@ -70,6 +71,16 @@ Tensor linspace(Scalar start, Scalar end, std::int64_t steps, const TensorOption
 Tensor logspace(Scalar start, Scalar end, std::int64_t steps, double base = 10, const TensorOptions& options = {});
 /// Ones on the diagonal of an [n, m] matrix of zeros; m defaults to n.
 Tensor eye(std::int64_t n, std::optional<std::int64_t> m = {}, const TensorOptions& options = {});
+
+// Forms that write into `out`, of its dtype and resized if it has no elements.
+Tensor& zeros_out(Tensor& out, IntSpan sizes);
+Tensor& ones_out(Tensor& out, IntSpan sizes);
+Tensor& full_out(Tensor& out, IntSpan sizes, Scalar value);
+Tensor& arange_out(Tensor& out, Scalar start, Scalar end, Scalar step = 1);
+Tensor& arange_out(Tensor& out, Scalar end);
+Tensor& linspace_out(Tensor& out, Scalar start, Scalar end, std::int64_t steps);
+Tensor& logspace_out(Tensor& out, Scalar start, Scalar end, std::int64_t steps, double base = 10);
+Tensor& eye_out(Tensor& out, std::int64_t n, std::optional<std::int64_t> m = {});
 
 inline Tensor arange(Scalar start, Scalar end, Scalar step, DType dtype) {
   return arange(start, end, step, TensorOptions{.dtype = dtype});

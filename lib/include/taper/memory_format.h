@@ -13,6 +13,9 @@ enum class MemoryFormat : std::uint8_t {
   channels_last  ///< channels innermost: [n, h, w, c]
 };
 
+/// How elements are kept at all. Taper has strided tensors only: asking for another kind is a NotImplementedError.
+enum class Layout : std::uint8_t { strided, sparse };
+
 /// Dense strides in this order. channels_last needs three dimensions or more.
 SizesAndStrides dense_geometry(IntSpan sizes, MemoryFormat format);
 

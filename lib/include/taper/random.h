@@ -81,6 +81,25 @@ Tensor randint_like(const Tensor& t, std::int64_t low, std::int64_t high, std::o
 /// 1 with the probability that is p's element, else 0, in p's floating dtype. Throws ValueError if one is
 /// outside [0, 1].
 Tensor bernoulli(const Tensor& p, Generator& generator = default_generator());
+/// Normal, of these means and standard deviations, which broadcast; any floating dtype. Their gradients pass.
+Tensor normal(const Tensor& mean, const Tensor& std, Generator& generator = default_generator());
+Tensor normal(const Tensor& mean, double std = 1, Generator& generator = default_generator());
+/// num_samples positions for each row (or for the vector) of p, drawn with the probabilities p / sum(p): different ones
+/// unless `replacement`. int64. Throws ValueError if an element is negative or not finite, or if fewer elements than
+/// are drawn are above 0.
+Tensor multinomial(const Tensor& p, std::int64_t num_samples, bool replacement = false,
+                   Generator& generator = default_generator());
+
+// Forms that write into `out`, of its dtype and resized if it has no elements.
+Tensor& rand_out(Tensor& out, IntSpan sizes, Generator& generator = default_generator());
+Tensor& randn_out(Tensor& out, IntSpan sizes, Generator& generator = default_generator());
+Tensor& randint_out(Tensor& out, std::int64_t high, IntSpan sizes, Generator& generator = default_generator());
+Tensor& randint_out(Tensor& out, std::int64_t low, std::int64_t high, IntSpan sizes,
+                    Generator& generator = default_generator());
+Tensor& randperm_out(Tensor& out, std::int64_t n, Generator& generator = default_generator());
+Tensor& bernoulli_out(Tensor& out, const Tensor& p, Generator& generator = default_generator());
+Tensor& multinomial_out(Tensor& out, const Tensor& p, std::int64_t num_samples, bool replacement = false,
+                        Generator& generator = default_generator());
 
 // Overwriting a tensor. These are the methods of the same names, with a generator to choose. What they write has no
 // gradient: that of the old values is 0.
@@ -95,6 +114,12 @@ Tensor& bernoulli_(Tensor& self, double p = 0.5, Generator& generator = default_
 Tensor& random_(Tensor& self, std::int64_t from, std::int64_t to, Generator& generator = default_generator());
 /// Exponential with rate lambd: density lambd exp(-lambd x).
 Tensor& exponential_(Tensor& self, double lambd = 1, Generator& generator = default_generator());
+/// exp of a normal number with this mean and standard deviation.
+Tensor& log_normal_(Tensor& self, double mean = 1, double std = 2, Generator& generator = default_generator());
+/// Cauchy: density sigma / (pi ((x - median)^2 + sigma^2)).
+Tensor& cauchy_(Tensor& self, double median = 0, double sigma = 1, Generator& generator = default_generator());
+/// The number of trials, each successful with probability p, up to the first success: 1, 2, ...; floating dtypes.
+Tensor& geometric_(Tensor& self, double p, Generator& generator = default_generator());
 
 namespace ops {
 // Each takes the tensor whose shape and dtype the result has, and whose old values do not matter.

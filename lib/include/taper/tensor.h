@@ -85,6 +85,10 @@ class Tensor {
   bool is_contiguous() const { return get().is_contiguous(); }
   /// Whether the elements lie densely in this order.
   bool is_contiguous(MemoryFormat format) const;
+  /// How the elements are kept, which is by strides.
+  Layout layout() const { return get(), Layout::strided; }
+  /// Throws NotImplementedError.
+  Tensor to_sparse() const;
   bool is_floating_point() const { return is_floating(dtype()); }
   std::size_t element_size() const { return itemsize(dtype()); }
   /// numel() * element_size(): the bytes of the elements, not of the storage.
@@ -208,6 +212,20 @@ class Tensor {
   Tensor& normal_(double mean = 0, double std = 1);
   Tensor& bernoulli_(double p = 0.5);
   Tensor& random_(std::int64_t from, std::int64_t to);
+  Tensor& exponential_(double lambd = 1);
+  Tensor& log_normal_(double mean = 1, double std = 2);
+  Tensor& cauchy_(double median = 0, double sigma = 1);
+  Tensor& geometric_(double p);
+  Tensor bernoulli() const;
+  Tensor multinomial(std::int64_t num_samples, bool replacement = false) const;
+  Tensor new_empty_strided(IntSpan sizes, IntSpan strides, std::optional<DType> dtype = {}) const;
+  /// resize_() to other's shape.
+  Tensor& resize_as_(const Tensor& other) { return resize_(other.sizes()); }
+  /// Overwrites the main diagonal of a matrix, or of a tensor whose dims all have one size. With `wrap`, a matrix of
+  /// more rows than columns has another diagonal below each, after a row that it leaves out.
+  Tensor& fill_diagonal_(Scalar value, bool wrap = false);
+  Tensor type_as(const Tensor& other) const { return to(other.device(), other.dtype()); }
+  bool is_same_size(const Tensor& other) const { return sizes() == other.sizes(); }
 
   // Views: <taper/ops/view.h>
   Tensor view(IntSpan sizes) const;
@@ -236,11 +254,31 @@ class Tensor {
   TensorList split_with_sizes(IntSpan split_sizes, std::int64_t dim = 0) const;
   TensorList chunk(std::int64_t chunks, std::int64_t dim = 0) const;
   TensorList unbind(std::int64_t dim = 0) const;
+  TensorList tensor_split(std::int64_t sections, std::int64_t dim = 0) const;
+  TensorList tensor_split(IntSpan indices, std::int64_t dim = 0) const;
+  TensorList hsplit(std::int64_t sections) const;
+  TensorList hsplit(IntSpan indices) const;
+  TensorList vsplit(std::int64_t sections) const;
+  TensorList vsplit(IntSpan indices) const;
+  TensorList dsplit(std::int64_t sections) const;
+  TensorList dsplit(IntSpan indices) const;
+  Tensor reshape_as(const Tensor& other) const { return reshape(other.sizes()); }
+  Tensor unflatten(std::int64_t dim, IntSpan sizes) const;
+  Tensor ravel() const;
+  Tensor broadcast_to(IntSpan sizes) const { return expand(sizes); }
+  Tensor swapaxes(std::int64_t dim0, std::int64_t dim1) const { return transpose(dim0, dim1); }
+  Tensor swapdims(std::int64_t dim0, std::int64_t dim1) const { return transpose(dim0, dim1); }
+  Tensor movedim(IntSpan source, IntSpan destination) const;
+  Tensor moveaxis(IntSpan source, IntSpan destination) const { return movedim(source, destination); }
+  Tensor numpy_T() const;
+  Tensor adjoint() const { return mT(); }
   Tensor& t_();
   Tensor& transpose_(std::int64_t dim0, std::int64_t dim1);
   Tensor& squeeze_();
   Tensor& squeeze_(std::int64_t dim);
   Tensor& unsqueeze_(std::int64_t dim);
+  Tensor& swapaxes_(std::int64_t dim0, std::int64_t dim1) { return transpose_(dim0, dim1); }
+  Tensor& swapdims_(std::int64_t dim0, std::int64_t dim1) { return transpose_(dim0, dim1); }
 
   // The elements in other places: <taper/ops/rearrange.h>
   Tensor repeat(IntSpan repeats) const;
@@ -250,6 +288,11 @@ class Tensor {
   Tensor flipud() const;
   Tensor roll(IntSpan shifts, IntSpan dims = {}) const;
   Tensor rot90(std::int64_t k = 1, IntSpan dims = {0, 1}) const;
+  Tensor select_scatter(const Tensor& src, std::int64_t dim, std::int64_t index) const;
+  Tensor slice_scatter(const Tensor& src, std::int64_t dim = 0, std::optional<std::int64_t> start = {},
+                       std::optional<std::int64_t> end = {}, std::int64_t step = 1) const;
+  Tensor diagonal_scatter(const Tensor& src, std::int64_t offset = 0, std::int64_t dim1 = 0,
+                          std::int64_t dim2 = 1) const;
   Tensor repeat_interleave(std::int64_t repeats, std::optional<std::int64_t> dim = {}) const;
   Tensor repeat_interleave(const Tensor& repeats, std::optional<std::int64_t> dim = {}) const;
 
@@ -268,6 +311,9 @@ class Tensor {
   Tensor det() const;
   Tensor logdet() const;
   Tensor matrix_power(std::int64_t n) const;
+  std::tuple<Tensor, Tensor> slogdet() const;
+  Tensor cross(const Tensor& other, std::optional<std::int64_t> dim = {}) const;
+  Tensor dist(const Tensor& other, double p = 2) const;
 
   // Indexing: <taper/ops/index.h>
   Tensor index(std::initializer_list<TensorIndex> indices) const;
@@ -285,6 +331,7 @@ class Tensor {
   Tensor& masked_fill_(const Tensor& mask, const Tensor& value);
   Tensor masked_select(const Tensor& mask) const;
   Tensor nonzero() const;
+  Tensor argwhere() const { return nonzero(); }
   Tensor index_add(std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha = 1) const;
   Tensor& index_add_(std::int64_t dim, const Tensor& index, const Tensor& source, Scalar alpha = 1);
   Tensor index_copy(std::int64_t dim, const Tensor& index, const Tensor& source) const;
@@ -317,7 +364,24 @@ class Tensor {
   std::tuple<Tensor, Tensor> kthvalue(std::int64_t k, std::int64_t dim = -1, bool keepdim = false) const;
   Tensor median() const;
   std::tuple<Tensor, Tensor> median(std::int64_t dim, bool keepdim = false) const;
+  Tensor msort() const { return std::get<0>(sort(0)); }
   Tensor bincount(const Tensor& weights = {}, std::int64_t minlength = 0) const;
+
+  // What the values are like: <taper/ops/statistics.h>
+  std::tuple<Tensor, Tensor> mode(std::int64_t dim = -1, bool keepdim = false) const;
+  Tensor nanmedian() const;
+  std::tuple<Tensor, Tensor> nanmedian(std::int64_t dim, bool keepdim = false) const;
+  Tensor quantile(double q, std::optional<std::int64_t> dim = {}, bool keepdim = false,
+                  std::string_view interpolation = "linear") const;
+  Tensor quantile(const Tensor& q, std::optional<std::int64_t> dim = {}, bool keepdim = false,
+                  std::string_view interpolation = "linear") const;
+  Tensor nanquantile(double q, std::optional<std::int64_t> dim = {}, bool keepdim = false,
+                     std::string_view interpolation = "linear") const;
+  Tensor nanquantile(const Tensor& q, std::optional<std::int64_t> dim = {}, bool keepdim = false,
+                     std::string_view interpolation = "linear") const;
+  Tensor histc(std::int64_t bins = 100, double min = 0, double max = 0) const;
+  Tensor cov(std::int64_t correction = 1) const;
+  Tensor corrcoef() const;
 
   // Running results along a dim: <taper/ops/scan.h>
   Tensor cumsum(std::int64_t dim, std::optional<DType> dtype = {}) const;
@@ -358,6 +422,11 @@ class Tensor {
   Tensor& clamp_(std::optional<Scalar> min = {}, std::optional<Scalar> max = {});
   Tensor clamp(const std::optional<Tensor>& min, const std::optional<Tensor>& max = {}) const;
   Tensor& clamp_(const std::optional<Tensor>& min, const std::optional<Tensor>& max = {});
+  Tensor clip(std::optional<Scalar> min = {}, std::optional<Scalar> max = {}) const { return clamp(min, max); }
+  Tensor& clip_(std::optional<Scalar> min = {}, std::optional<Scalar> max = {}) { return clamp_(min, max); }
+  /// This tensor's elements where condition is true, other's elsewhere.
+  Tensor where(const Tensor& condition, const Tensor& other) const;
+  Tensor where(const Tensor& condition, Scalar other) const;
   Tensor clamp_min(Scalar min) const;
   Tensor clamp_min(const Tensor& min) const;
   Tensor& clamp_min_(const Tensor& min);
@@ -426,6 +495,12 @@ class Tensor {
   Tensor& cos_();
   Tensor sign() const;
   Tensor& sign_();
+  Tensor sgn() const { return sign(); }
+  Tensor& sgn_() { return sign_(); }
+  Tensor absolute() const { return abs(); }
+  Tensor& absolute_() { return abs_(); }
+  Tensor negative() const { return neg(); }
+  Tensor& negative_() { return neg_(); }
   Tensor isnan() const;
   Tensor isfinite() const;
   Tensor isinf() const;
@@ -516,6 +591,13 @@ class Tensor {
   Tensor& addcmul_(const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1);
   Tensor addcdiv(const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1) const;
   Tensor& addcdiv_(const Tensor& tensor1, const Tensor& tensor2, Scalar value = 1);
+  Tensor float_power(const Tensor& exponent) const;
+  Tensor float_power(Scalar exponent) const;
+  Tensor& float_power_(const Tensor& exponent);
+  Tensor& float_power_(Scalar exponent);
+  Tensor ldexp(const Tensor& other) const;
+  Tensor& ldexp_(const Tensor& other);
+  Tensor heaviside(const Tensor& values) const;
 
   // Bits of integers: <taper/ops/bitwise.h>
   Tensor bitwise_not() const;
@@ -556,6 +638,8 @@ class Tensor {
   Tensor& deg2rad_();
   Tensor rad2deg() const;
   Tensor& rad2deg_();
+  Tensor polygamma(std::int64_t n) const;
+  Tensor& polygamma_(std::int64_t n);
   Tensor logit(std::optional<double> eps = {}) const;
   Tensor& logit_(std::optional<double> eps = {});
   Tensor nan_to_num(double nan = 0, std::optional<double> posinf = {}, std::optional<double> neginf = {}) const;
@@ -572,6 +656,9 @@ class Tensor {
   Tensor mean(IntSpan dims, bool keepdim = false, std::optional<DType> dtype = {}) const;
   Tensor var(std::int64_t correction = 1) const;
   Tensor var(IntSpan dims, std::int64_t correction = 1, bool keepdim = false) const;
+  Tensor std(std::int64_t correction = 1) const;
+  Tensor std(IntSpan dims, std::int64_t correction = 1, bool keepdim = false) const;
+  Tensor sum_to_size(IntSpan sizes) const;
   Tensor max() const;
   Tensor min() const;
   std::tuple<Tensor, Tensor> max(std::int64_t dim, bool keepdim = false) const;

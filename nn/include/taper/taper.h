@@ -38,6 +38,7 @@
 #include <taper/nn/sequential.h>
 #include <taper/nn/transformer.h>
 #include <taper/ops/activation.h>
+#include <taper/ops/aliases.h>
 #include <taper/ops/attention.h>
 #include <taper/ops/bitwise.h>
 #include <taper/ops/blend.h>
@@ -70,9 +71,11 @@
 #include <taper/ops/reduce.h>
 #include <taper/ops/resample.h>
 #include <taper/ops/scan.h>
+#include <taper/ops/sets.h>
 #include <taper/ops/softmax.h>
 #include <taper/ops/sort.h>
 #include <taper/ops/special.h>
+#include <taper/ops/statistics.h>
 #include <taper/ops/view.h>
 #include <taper/parallel.h>
 #include <taper/random.h>

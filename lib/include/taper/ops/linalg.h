@@ -70,6 +70,24 @@ Tensor& eigvalsh_out(Tensor& out, const Tensor& A, const std::string& UPLO = "L"
 Tensor matrix_power(const Tensor& A, std::int64_t n);
 Tensor& matrix_power_out(Tensor& out, const Tensor& A, std::int64_t n);
 
+/// The p-norm of the elements along dims ({}: all), as norm() in <taper/ops/reduce.h>.
+Tensor vector_norm(const Tensor& x, double ord = 2, IntSpan dims = {}, bool keepdim = false);
+/// A norm of the matrices in the last two dims: "fro" (Frobenius), "nuc" (the sum of the singular values); 2 and -2
+/// (the largest and the smallest of them), 1 and -1 (sums of columns), infinity and -infinity (sums of rows).
+Tensor matrix_norm(const Tensor& A, const std::string& ord = "fro", bool keepdim = false);
+Tensor matrix_norm(const Tensor& A, double ord, bool keepdim = false);
+/// The number of singular values above tol, by default the largest times max(m, n) times the dtype's epsilon; int64.
+Tensor matrix_rank(const Tensor& A, std::optional<double> tol = {});
+/// The Moore-Penrose inverse. Singular values up to rtol, by default max(m, n) times the dtype's epsilon, times the
+/// largest count as 0. Differentiable as svd() is.
+Tensor pinv(const Tensor& A, std::optional<double> rtol = {});
+/// The cross product of vectors of 3 along dim; the operands broadcast. Differentiable.
+Tensor cross(const Tensor& a, const Tensor& b, std::int64_t dim = -1);
+/// The dot products along dim; the operands broadcast. Differentiable.
+Tensor vecdot(const Tensor& a, const Tensor& b, std::int64_t dim = -1);
+/// The powers 0 to n - 1 (default: as many as x has entries) of x's entries, in a new last dim. Differentiable.
+Tensor vander(const Tensor& x, std::optional<std::int64_t> n = {});
+
 }  // namespace linalg
 
 inline Tensor inverse(const Tensor& self) { return linalg::inv(self); }
@@ -78,6 +96,9 @@ inline Tensor det(const Tensor& self) { return linalg::det(self); }
 inline std::tuple<Tensor, Tensor> slogdet(const Tensor& self) { return linalg::slogdet(self); }
 /// The logarithm of the determinant; NaN where that is negative.
 Tensor logdet(const Tensor& self);
+/// linalg::cross() along dim, by default the first of size 3 in a.
+Tensor cross(const Tensor& a, const Tensor& b, std::optional<std::int64_t> dim = {});
+inline Tensor pinverse(const Tensor& self, std::optional<double> rcond = {}) { return linalg::pinv(self, rcond); }
 inline Tensor matrix_power(const Tensor& self, std::int64_t n) { return linalg::matrix_power(self, n); }
 
 namespace ops {

@@ -63,5 +63,17 @@ Tensor& logaddexp_out(Tensor& out, const Tensor& self, const Tensor& other);
 /// log2(2^self + 2^other). Floating dtypes only.
 Tensor logaddexp2(const Tensor& self, const Tensor& other);
 Tensor& logaddexp2_out(Tensor& out, const Tensor& self, const Tensor& other);
+/// self to the power of exponent, computed in float64 whatever the dtypes; the result is float64.
+Tensor float_power(const Tensor& self, const Tensor& exponent);
+Tensor float_power(const Tensor& self, Scalar exponent);
+Tensor float_power(Scalar self, const Tensor& exponent);
+Tensor& float_power_out(Tensor& out, const Tensor& self, const Tensor& exponent);
+Tensor& float_power_out(Tensor& out, const Tensor& self, Scalar exponent);
+/// self * 2^other.
+Tensor ldexp(const Tensor& self, const Tensor& other);
+Tensor& ldexp_out(Tensor& out, const Tensor& self, const Tensor& other);
+/// 0 where self is below 0, 1 above, and `values` at 0; 0 for NaN. Both have one dtype. No derivative.
+Tensor heaviside(const Tensor& self, const Tensor& values);
+Tensor& heaviside_out(Tensor& out, const Tensor& self, const Tensor& values);
 
 }  // namespace taper

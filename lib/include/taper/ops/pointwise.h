@@ -70,6 +70,13 @@ Tensor where(const Tensor& condition, const Tensor& self, const Tensor& other);
 Tensor where(const Tensor& condition, const Tensor& self, Scalar other);
 Tensor where(const Tensor& condition, Scalar self, const Tensor& other);
 Tensor where(const Tensor& condition, Scalar self, Scalar other);
+/// where(condition, f(x), other) whose gradient is not NaN where f is not defined: a gradient of 0 times an infinite
+/// slope, as that of sqrt below 0, would make it so. f sees `harmless` in place of the elements it is not for:
+/// safe_where(x > 0, x, [](const Tensor& t) { return t.sqrt(); }, x).
+template <class F>
+Tensor safe_where(const Tensor& condition, const Tensor& x, F&& f, const Tensor& other, Scalar harmless = 1) {
+  return where(condition, f(where(condition, x, harmless)), other);
+}
 Tensor& where_out(Tensor& out, const Tensor& condition, const Tensor& self, const Tensor& other);
 /// min(max(self, low), high); at least one bound is needed. NaN stays NaN; where the bounds cross, max wins. The
 /// gradient passes inside and at the bounds.

@@ -62,6 +62,9 @@ Tensor cartesian_prod(const TensorList& tensors);
 Tensor block_diag(const TensorList& tensors);
 Tensor& block_diag_out(Tensor& out, const TensorList& tensors);
 
+/// The choices of r elements of a vector, in rows and in self's order; with_replacement: the same one several times.
+Tensor combinations(const Tensor& self, std::int64_t r = 2, bool with_replacement = false);
+
 namespace ops {
 extern StructuredOp<Tensor(Tensor, IntSpan)> flip;
 }  // namespace ops

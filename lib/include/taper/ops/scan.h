@@ -33,6 +33,14 @@ Tensor diff(const Tensor& self, std::int64_t n = 1, std::int64_t dim = -1, const
 Tensor& diff_out(Tensor& out, const Tensor& self, std::int64_t n = 1, std::int64_t dim = -1, const Tensor& prepend = {},
                  const Tensor& append = {});
 
+/// The area under the points y along dim by trapezoids: y's neighbours are dx apart, or at the places x, which has y's
+/// shape or is a vector along dim. The result lacks dim; one point has no area. Differentiable.
+Tensor trapezoid(const Tensor& y, double dx = 1, std::int64_t dim = -1);
+Tensor trapezoid(const Tensor& y, const Tensor& x, std::int64_t dim = -1);
+/// The areas up to each point but the first: dim is one shorter.
+Tensor cumulative_trapezoid(const Tensor& y, double dx = 1, std::int64_t dim = -1);
+Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, std::int64_t dim = -1);
+
 namespace ops {
 extern StructuredOp<Tensor(Tensor, std::int64_t)> cumsum, cumprod, logcumsumexp;  // self, dim
 extern StructuredOp<std::array<Tensor, 2>(Tensor, std::int64_t)> cummax, cummin;

@@ -105,6 +105,13 @@ TensorList tensor_split(const Tensor& self, std::int64_t sections, std::int64_t 
 /// Parts that end before each of `indices`, and the rest.
 TensorList tensor_split(const Tensor& self, IntSpan indices, std::int64_t dim = 0);
 /// The entries of dim, each without that dim.
+/// tensor_split() along the columns (dim 1, of a vector dim 0), the rows, and dim 2, into equal sections.
+TensorList hsplit(const Tensor& self, std::int64_t sections);
+TensorList hsplit(const Tensor& self, IntSpan indices);
+TensorList vsplit(const Tensor& self, std::int64_t sections);
+TensorList vsplit(const Tensor& self, IntSpan indices);
+TensorList dsplit(const Tensor& self, std::int64_t sections);
+TensorList dsplit(const Tensor& self, IntSpan indices);
 TensorList unbind(const Tensor& self, std::int64_t dim = 0);
 
 /// Whether both have the same shape and strides; what equal() says of their values is another matter.
