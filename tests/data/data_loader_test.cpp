@@ -325,3 +325,14 @@ TEST_CASE("channels are scaled by numbers of their own, whatever the strides and
   CHECK_THROWS_AS(data::Normalize({0, 1}, {1})({bytes, {}}), ValueError);
   CHECK_THROWS_AS(data::Normalize(0, 1)({arange(3), {}}), DTypeError);
 }
+
+TEST_CASE("batches that are let go give their memory to the next ones", "[S168]") {
+  const TensorDataset rows(zeros({640, 1000}), zeros({640}, int64));
+  for (const int workers : {0, 2}) {
+    DataLoader loader(rows, {.batch_size = 10, .num_workers = workers, .prefetch_factor = 1});
+    std::set<const void*> places;
+    for (const Batch& batch : loader) places.insert(batch.data.data_ptr());
+    // One in the loop's hands, and those that are prepared and being prepared.
+    CHECK(places.size() <= std::size_t(2 * workers + 2));
+  }
+}

@@ -7,12 +7,14 @@
 #include <taper/ops/matmul.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/view.h>
+#include <taper/random.h>
 
 #include <random>
 
 #include "tests/support/catch.h"
 
 using namespace taper;
+using Catch::Matchers::Contains;
 
 namespace {
 
@@ -137,6 +139,39 @@ TEST_CASE("broadcasting repeats by a stride of 0 and takes no memory", "[S149]")
   CHECK(wide.strides() == IntSpan{0, 1});
   CHECK(memory_stats().allocated_bytes == before);
   CHECK((counted({2, 3}) + x).to_vector<float>() == Floats{0, 2, 4, 3, 5, 7});
+}
+
+TEST_CASE("tensors are strided, and asking for sparse ones is an error that says so", "[S51]") {
+  const Tensor t = ones({2, 3});
+  CHECK(t.layout() == Layout::strided);
+  CHECK(t.t().layout() == Layout::strided);
+  CHECK(zeros({2}, {.layout = Layout::strided}).numel() == 2);
+  CHECK_THROWS_WITH(zeros({2}, {.layout = Layout::sparse}), Contains("zeros: there are strided tensors only"));
+  CHECK_THROWS_AS(empty({2}, {.layout = Layout::sparse}), NotImplementedError);
+  CHECK_THROWS_AS(rand({2}, {.layout = Layout::sparse}), NotImplementedError);
+  CHECK_THROWS_WITH(t.to_sparse(), Contains("not supported"));
+  CHECK_THROWS_AS(Tensor().layout(), ValueError);
+}
+
+TEST_CASE("of what is called layout, the order of the dims changes by permuting", "[S82]") {
+  Tensor t = ones({2, 3, 4, 5});
+  t.set_names({"n", "c", "h", "w"});
+  const Tensor p = t.permute({0, 2, 3, 1});
+  CHECK(p.sizes() == IntSpan{2, 4, 5, 3});
+  CHECK(t.sizes() == IntSpan{2, 3, 4, 5});
+  CHECK(t.names() == std::vector<std::string>{"n", "c", "h", "w"});
+}
+TEST_CASE("of what is called layout, the memory format leaves the order of the dims", "[S82]") {
+  const Tensor t = ones({2, 3, 4, 5}), last = t.contiguous(MemoryFormat::channels_last);
+  CHECK(suggested_memory_format(t) == MemoryFormat::contiguous);
+  CHECK(suggested_memory_format(last) == MemoryFormat::channels_last);
+  CHECK(last.sizes() == t.sizes());
+  CHECK(last.strides() != t.strides());
+}
+TEST_CASE("of what is called layout, the kind of tensor is neither of the others", "[S82]") {
+  const Tensor t = ones({2, 3, 4, 5});
+  CHECK(t.contiguous(MemoryFormat::channels_last).layout() == t.layout());
+  CHECK(t.permute({3, 2, 1, 0}).layout() == t.layout());
 }
 
 TEST_CASE("a description of a tensor has its strides", "[P11]") {

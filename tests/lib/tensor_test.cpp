@@ -92,9 +92,10 @@ TEST_CASE("counts start at zero, adoption sets both to one, a weak handle outliv
   CHECK(freed == 1);
 }
 
-TEST_CASE("an owning pointer made inside a constructor is refused", "[S5]") {
+TEST_CASE("an owning pointer made inside a constructor is refused, with the counts it found", "[S5][S170]") {
   auto text = message_of<Error>([] { make_intrusive<Selfish>(); });
   CHECK(contains(text, "constructor"));
+  CHECK(contains(text, "1 strong, 1 weak"));
   Selfish::made->release();  // nobody else can
 }
 
@@ -263,7 +264,7 @@ TEST_CASE("storage grows by resize_ only where it is the library's own", "[S27]"
   CHECK(blob.sizes() == IntSpan{4});
 }
 
-TEST_CASE("addresses are multiples of 64 whatever the size", "[S30]") {
+TEST_CASE("addresses are multiples of 64 whatever the size", "[S30][S162]") {
   for (std::int64_t n = 1; n < 300; ++n)
     CHECK(reinterpret_cast<std::uintptr_t>(empty({n}, uint8).data_ptr()) % 64 == 0);
 }

@@ -1,6 +1,7 @@
 // Derivatives at points where the formula meets 0 / 0, an infinity or an overflow, and the derivative exists.
 #include <taper/autograd/engine.h>
 #include <taper/factory.h>
+#include <taper/ops/activation.h>
 #include <taper/ops/math_binary.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/reduce.h>
@@ -85,4 +86,25 @@ TEST_CASE("the derivative of sinc next to 0 is 0, and its second derivative what
   const Tensor x = leaf({0, 1e-30, -1e-22}), first = slope(sinc(x), x);
   for (const double v : values(first)) CHECK(v == Approx(0).margin(1e-20));
   for (const double v : values(slope(first, x))) CHECK(v == Approx(-3.289868133696453));
+}
+
+TEST_CASE("safe_where gives a gradient where where() alone gives NaN", "[B63]") {
+  const auto root = [](const Tensor& t) { return t.sqrt(); };
+  const Tensor x = leaf({-1, 4}), y = leaf({-1, 4});
+  const Tensor plain = where(x > 0, x.sqrt(), x), safe = safe_where(y > 0, y, root, y);
+  CHECK(values(plain) == values(safe));
+  CHECK(std::isnan(values(slope(plain, x))[0]));
+  const Tensor d = slope(safe, y);
+  CHECK(values(d) == Values{1, 0.25});
+  CHECK(values(slope(d, y))[0] == 0);
+  CHECK(values(slope(d, y))[1] == Approx(-1. / 32));
+}
+
+TEST_CASE("softplus and log_sigmoid stay finite far out", "[B63]") {
+  const Tensor x = leaf({0, 100, -100});
+  const Tensor y = softplus(x);
+  CHECK(values(y)[1] == 100);
+  CHECK(values(y)[2] == Approx(3.78e-44).epsilon(0.05));
+  CHECK(values(slope(y, x))[0] == 0.5);
+  CHECK(values(log_sigmoid(tensor({-200.f})))[0] == -200);
 }
