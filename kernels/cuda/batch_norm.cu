@@ -38,7 +38,7 @@ __global__ void sums_of_planes(const BatchNormShape s, std::uint32_t part, const
     const std::uint32_t image = s.l.divide(k);
     mine = both(mine, op.of(c, (image * s.c.divisor + c) * s.l.divisor + k - image * s.l.divisor, c * s.l.divisor));
   }
-  const ChannelSums all = block_combine(mine, ChannelSums{0, 0}, scratch, both);
+  const ChannelSums all = block_combine(mine, scratch, both);
   if (threadIdx.x == 0) keep(op, s.c.divisor, c, all, sums);
 }
 

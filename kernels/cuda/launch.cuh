@@ -65,18 +65,15 @@ __device__ __forceinline__ T warp_combine(T value, const Both& both, unsigned la
   return value;
 }
 
-/// Combines the values of a block of whole warps; all threads get the result. `scratch` is shared memory for kWarp
-/// values, free again when the call returns.
+/// Combines the values of a block of 32, 64, ... or 1024 threads; all of them get the result. `scratch` is shared
+/// memory for kWarp values, free again when the call returns.
 template <class T, class Both>
-__device__ __forceinline__ T block_combine(T value, T nothing, T* scratch, const Both& both) {
+__device__ __forceinline__ T block_combine(T value, T* scratch, const Both& both) {
   value = warp_combine(value, both);
   if (threadIdx.x % kWarp == 0) scratch[threadIdx.x / kWarp] = value;
   __syncthreads();
   const unsigned warps = blockDim.x / kWarp;
-  unsigned lanes = 1;
-  while (lanes < warps) lanes *= 2;
-  const unsigned lane = threadIdx.x % lanes;
-  value = warp_combine(lane < warps ? scratch[lane] : nothing, both, lanes);
+  value = warp_combine(scratch[threadIdx.x % warps], both, warps);
   __syncthreads();
   return value;
 }

@@ -16,7 +16,7 @@ constexpr std::int64_t kFewTargets = 4096;  // every block may as well look at a
 
 __device__ __forceinline__ LossSums both(LossSums a, LossSums b) { return {a.loss + b.loss, a.weight + b.weight}; }
 __device__ __forceinline__ double sum_of_block(double value, double* scratch) {
-  return block_combine(value, 0.0, scratch, [](double a, double b) { return a + b; });
+  return block_combine(value, scratch, [](double a, double b) { return a + b; });
 }
 
 template <class T>
@@ -53,7 +53,7 @@ __global__ void class_losses(const ClassTargets t, const T* x, T* loss, T* large
         const double value = double(x[start + c * step]);
         most = value > most ? value : most;
       }
-      const T best = T(Lines::combine(most, -kInfinity, scratch, [](double a, double b) { return b > a ? b : a; }));
+      const T best = T(Lines::combine(most, scratch, [](double a, double b) { return b > a ? b : a; }));
       double part = 0;
       for (std::int64_t c = Lines::rank(); c < t.classes; c += Lines::size)
         part += double(fn::exp_of(T(x[start + c * step] - best)));
@@ -87,7 +87,7 @@ __global__ void class_losses(const ClassTargets t, const T* x, T* loss, T* large
     }
   }
   if (t.reduction == LossReduction::none) return;
-  const LossSums all = block_combine(mine, LossSums{0, 0}, scratch_of_sums, both);
+  const LossSums all = block_combine(mine, scratch_of_sums, both);
   if (threadIdx.x != 0) return;
   if (gridDim.x == 1)
     *loss = T(reduced(t, all));
@@ -98,7 +98,7 @@ __global__ void class_losses(const ClassTargets t, const T* x, T* loss, T* large
 __device__ __forceinline__ LossSums sum_of_sums(const LossSums* sums, unsigned count, LossSums* scratch) {
   LossSums mine{0, 0};
   for (unsigned i = threadIdx.x; i < count; i += blockDim.x) mine = both(mine, sums[i]);
-  return block_combine(mine, LossSums{0, 0}, scratch, both);
+  return block_combine(mine, scratch, both);
 }
 template <class T>
 __global__ void finish_loss(const ClassTargets t, const LossSums* sums, unsigned count, T* loss) {
@@ -114,7 +114,7 @@ __global__ void weigh_targets(const ClassTargets t, LossSums* sums) {
   for (std::int64_t i = std::int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < t.count;
        i += std::int64_t(gridDim.x) * blockDim.x)
     mine.weight += target_weight<T>(t, t.target[i]);
-  const LossSums all = block_combine(mine, LossSums{0, 0}, scratch, both);
+  const LossSums all = block_combine(mine, scratch, both);
   if (threadIdx.x == 0) sums[blockIdx.x] = all;
 }
 
@@ -134,7 +134,7 @@ __device__ __forceinline__ LossNumbers loss_numbers(const ClassTargets& t, const
   }
   if (t.label_smoothing > 0)
     for (std::int64_t c = threadIdx.x; c < t.classes; c += blockDim.x) mine.loss += weight_of<T>(t, c);
-  const LossSums all = block_combine(mine, LossSums{0, 0}, scratch, both);
+  const LossSums all = block_combine(mine, scratch, both);
   return {t.reduction == LossReduction::mean ? all.weight : 1, all.loss};
 }
 

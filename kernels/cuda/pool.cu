@@ -132,7 +132,7 @@ __global__ void averages(const Pool s, const T* x, T* y) {
       for (std::int32_t k = std::int32_t(Windows::rank()); k < count; k += std::int32_t(Windows::size))
         sum += x[image.at(w.top + k / width, w.left + k % width)];
     }
-    sum = Windows::combine(sum, T(0), static_cast<T*>(nullptr), [](T a, T b) { return a + b; });
+    sum = Windows::combine(sum, static_cast<T*>(nullptr), [](T a, T b) { return a + b; });
     if (Windows::rank() == 0) y[i] = sum / w.divisor;
   }
 }

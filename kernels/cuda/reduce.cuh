@@ -71,7 +71,7 @@ __global__ void reduce_by_blocks(const Reduction r, const Op op) {
     const std::uint32_t begin = chunk * r.chunk_length, end = min(begin + r.chunk_length, r.per_result);
     const ReducePlace place = place_of(r, result);
     const Acc mine = reduce_range(r, op, place, begin + threadIdx.x, end, blockDim.x);
-    const Acc acc = block_combine(mine, op.start(), scratch, [&op](Acc a, Acc b) { return op.combine(a, b); });
+    const Acc acc = block_combine(mine, scratch, [&op](Acc a, Acc b) { return op.combine(a, b); });
     if (threadIdx.x == 0) {
       if (r.chunks.divisor == 1)
         op.finish(place.out, acc);

@@ -21,7 +21,7 @@ __global__ void lines_forward(const SoftmaxLines l, const T* x, T* y) {
       const double value = double(x[start + i * l.inner]);
       most = value > most ? value : most;
     }
-    const T best = T(Lines::combine(most, -kInfinity, scratch, [](double a, double b) { return b > a ? b : a; }));
+    const T best = T(Lines::combine(most, scratch, [](double a, double b) { return b > a ? b : a; }));
     double part = 0;
     for (std::int64_t i = Lines::rank(); i < l.n; i += Lines::size)
       part += double(fn::exp_of(T(x[start + i * l.inner] - best)));

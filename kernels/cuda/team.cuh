@@ -20,16 +20,16 @@ struct Team {
 
   /// Combines the values of the team; all of it get the result. `scratch` as for block_combine.
   template <class T, class Both>
-  static __device__ __forceinline__ T combine(T value, T nothing, T* scratch, const Both& both) {
+  static __device__ __forceinline__ T combine(T value, T* scratch, const Both& both) {
     if constexpr (threads == 1)
       return value;
     else if constexpr (threads == kWarp)
       return warp_combine(value, both);
     else
-      return block_combine(value, nothing, scratch, both);
+      return block_combine(value, scratch, both);
   }
   static __device__ __forceinline__ double sum(double value, double* scratch) {
-    return combine(value, 0.0, scratch, [](double a, double b) { return a + b; });
+    return combine(value, scratch, [](double a, double b) { return a + b; });
   }
 };
 
