@@ -1,6 +1,8 @@
 // Out forms of what makes tensors, and distributions made of others.
 #include <taper/factory.h>
 #include <taper/operator.h>
+#include <taper/ops/aliases.h>
+#include <taper/ops/diagonals.h>
 #include <taper/ops/math.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/reduce.h>
@@ -45,6 +47,19 @@ Tensor& logspace_out(Tensor& out, Scalar start, Scalar end, std::int64_t steps, 
 }
 Tensor& eye_out(Tensor& out, std::int64_t n, std::optional<std::int64_t> m) {
   return write_out("eye", out, eye(n, m, options_of("eye", out)));
+}
+
+Tensor& clone_out(Tensor& out, const Tensor& self) { return write_out("clone", out, self.clone()); }
+Tensor& zeros_like_out(Tensor& out, const Tensor& self) { return zeros_out(out, self.sizes()); }
+Tensor& ones_like_out(Tensor& out, const Tensor& self) { return ones_out(out, self.sizes()); }
+Tensor& full_like_out(Tensor& out, const Tensor& self, Scalar value) { return full_out(out, self.sizes(), value); }
+Tensor& tril_indices_out(Tensor& out, std::int64_t rows, std::int64_t columns, std::int64_t offset) {
+  const Device device = options_of("tril_indices", out).device;
+  return write_out("tril_indices", out, tril_indices(rows, columns, offset).to(device));
+}
+Tensor& triu_indices_out(Tensor& out, std::int64_t rows, std::int64_t columns, std::int64_t offset) {
+  const Device device = options_of("triu_indices", out).device;
+  return write_out("triu_indices", out, triu_indices(rows, columns, offset).to(device));
 }
 
 Tensor& rand_out(Tensor& out, IntSpan sizes, Generator& generator) {

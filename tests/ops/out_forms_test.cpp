@@ -63,6 +63,7 @@ const std::vector<Row>& rows() {
       ONE(deg2rad, in.x), ONE(rad2deg, in.x), ONE(nan_to_num, in.x), ONE(eq, in.x, in.y), ONE(lt, in.x, in.y),
       ONE(logical_and, in.x, in.y), ONE(isnan, in.x), ONE(isinf, in.x), ONE(isposinf, in.x), ONE(isneginf, in.x),
       ONE(bitwise_xor, in.whole, in.whole),
+      ONE(sgn, in.x), ONE(clone, in.x),
       // Activations
       ONE(leaky_relu, in.x, 0.1), ONE(prelu, in.x, in.row), ONE(elu, in.x, 0.5), ONE(celu, in.x, 0.5),
       ONE(gelu, in.x, "tanh"), ONE(silu, in.x), ONE(mish, in.x), ONE(softplus, in.x), ONE(log_sigmoid, in.x),
@@ -79,7 +80,7 @@ const std::vector<Row>& rows() {
       // Along a dim, and order
       ONE(cumsum, in.x, 1), ONE(cumprod, in.x, 0), ONE(logcumsumexp, in.x, 1), TWO(cummax, in.x, 1),
       TWO(cummin, in.x, 0), ONE(diff, in.x), TWO(sort, in.x, 1, true), ONE(argsort, in.x, 0), TWO(topk, in.x, 2, 1),
-      TWO(kthvalue, in.x, 2, 1), TWO(median, in.x, 1), ONE(median, in.x), ONE(bincount, in.whole, in.row),
+      TWO(kthvalue, in.x, 2, 1), TWO(median, in.x, 1), TWO(mode, in.x, 1), TWO(nanmedian, in.x, 1), ONE(quantile, in.x, in.y.select(1, 0).div(3)), ONE(histc, in.x.detach(), 4), ONE(isin, in.x, in.y), ONE(float_power, in.y, in.x), ONE(ldexp, in.x, in.y), ONE(heaviside, in.x, in.y), ONE(median, in.x), ONE(bincount, in.whole, in.row),
       ONE(searchsorted, in.y.select(0, 0), in.x), ONE(searchsorted, in.y.select(0, 0), 0.6), ONE(bucketize, in.x, in.y.select(0, 0)),
       ONE(bucketize, 0.6, in.y.select(0, 0)),
       // Products
@@ -111,7 +112,7 @@ const std::vector<Row>& rows() {
       ONE(roll, in.x, 1, 0), ONE(rot90, in.x), ONE(repeat_interleave, in.x, 2, 1),
       ONE(repeat_interleave, in.x, in.whole, 1), ONE(select_scatter, in.x, in.row, 0, 1),
       ONE(slice_scatter, in.x, in.y.narrow(1, 0, 2), 1, 0, 4, 2), ONE(diagonal_scatter, in.x, in.column),
-      ONE(block_diag, {in.x, in.square}), ONE(tril, in.x), ONE(triu, in.x, 1), ONE(diag, in.x), ONE(diag_embed, in.x),
+      ONE(block_diag, {in.x, in.square}), ONE(tril_indices, in.x.size(0), 4), ONE(triu_indices, in.x.size(0), 4, 1), ONE(tril, in.x), ONE(triu, in.x, 1), ONE(diag, in.x), ONE(diag_embed, in.x),
       ONE(trace, in.x), ONE(renorm, in.x, 2, 0, 1),
       // Images
       ONE(im2col, in.images, 2), ONE(col2im, in.batch.view({1, 12, 2}), {2, 3}, {2, 2}), ONE(avg_pool2d, in.images, 2),

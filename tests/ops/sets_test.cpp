@@ -164,6 +164,9 @@ TEST_CASE("what makes tensors writes into out, of out's dtype") {
   CHECK(values(zeros_out(out, {3})) == Values{0, 0, 0});
   CHECK(randint_out(out, 5, 6, {3}).eq(5).all().item<bool>());
   CHECK_THROWS_AS(ones_out(out, {2, 2}), ShapeError);
+  CHECK(values(ones_like_out(out, ones({3}))) == Values{1, 1, 1});
+  CHECK(values(full_like_out(out, ones({3}), 2)) == Values{2, 2, 2});
+  CHECK(values(zeros_like_out(out, ones({3}))) == Values{0, 0, 0});
   Tensor square = zeros({2, 4}).slice(1, 0, 4, 2);
   CHECK(values(eye_out(square, 2)) == Values{1, 0, 0, 1});
   Tensor line = empty({0}, float64);

@@ -1,5 +1,6 @@
 #pragma once
-// Other names that PyTorch has for functions which are documented under their own, and functions that are methods.
+// Other names that PyTorch has for functions which are documented under their own, functions that are methods, and the
+// out forms of what is seldom written into something.
 #include <taper/ops/compare.h>
 #include <taper/ops/index.h>
 #include <taper/ops/join.h>
@@ -7,6 +8,7 @@
 #include <taper/ops/math_binary.h>
 #include <taper/ops/matmul.h>
 #include <taper/ops/pointwise.h>
+#include <taper/ops/pools.h>
 #include <taper/ops/scan.h>
 #include <taper/ops/sort.h>
 #include <taper/ops/view.h>
@@ -61,6 +63,18 @@ inline Tensor trapz(const Tensor& y, double dx = 1, std::int64_t dim = -1) { ret
 inline Tensor trapz(const Tensor& y, const Tensor& x, std::int64_t dim = -1) { return trapezoid(y, x, dim); }
 inline Tensor msort(const Tensor& self) { return std::get<0>(sort(self, 0)); }
 inline Tensor argwhere(const Tensor& self) { return nonzero(self); }
+
+inline Tensor& sgn_out(Tensor& out, const Tensor& self) { return sign_out(out, self); }
+inline std::tuple<Tensor&, Tensor&> adaptive_max_pool2d_out(Tensor& out, Tensor& indices, const Tensor& self,
+                                                            const OutputSizes& output_size) {
+  return adaptive_max_pool2d_with_indices_out(out, indices, self, output_size);
+}
+Tensor& clone_out(Tensor& out, const Tensor& self);
+Tensor& zeros_like_out(Tensor& out, const Tensor& self);
+Tensor& ones_like_out(Tensor& out, const Tensor& self);
+Tensor& full_like_out(Tensor& out, const Tensor& self, Scalar value);
+Tensor& tril_indices_out(Tensor& out, std::int64_t rows, std::int64_t columns, std::int64_t offset = 0);
+Tensor& triu_indices_out(Tensor& out, std::int64_t rows, std::int64_t columns, std::int64_t offset = 0);
 
 inline Tensor& fill_(Tensor& self, Scalar value) { return self.fill_(value); }
 inline Tensor& fill_(Tensor& self, const Tensor& value) { return self.fill_(value); }
