@@ -19,6 +19,8 @@
 #include <memory>
 #include <string>
 
+#include "cuda/host/biased_gemm.h"
+
 using namespace taper;
 
 namespace {
@@ -153,6 +155,7 @@ double time_steps(Stepper& stepper, double seconds) {
 ///
 ///   time MODEL WIDTH BATCH eager|graph SECONDS     -> microseconds of a step
 ///   losses MODEL WIDTH BATCH eager|graph COUNT     -> the first losses
+///   precision highest|high|medium                  -> ok; that of products of float32, from now on
 ///   forget                                         -> ok, and the models are gone
 /// What goes wrong is answered by "error" and a message.
 void serve() {
@@ -169,6 +172,9 @@ void serve() {
         kept.clear();
         cuda::empty_cache();
         std::printf("ok\n");
+      } else if (got == 2 && !std::strcmp(verb, "precision")) {
+        set_float32_matmul_precision(model);
+        std::printf("ok\n");
       } else {
         check<ValueError>(got == 6 && width > 0 && batch > 0 && amount > 0, "cannot read '", line, "'");
         const Case c{model, width, batch};
@@ -178,7 +184,8 @@ void serve() {
           for (const double loss : losses_of(stepper, int(amount))) std::printf("%.9g ", loss);
           std::printf("\n");
         } else {
-          auto& stepper = kept[std::string(model) + '/' + std::to_string(width) + '/' + std::to_string(batch) + mode];
+          auto& stepper = kept[std::string(model) + '/' + std::to_string(width) + '/' + std::to_string(batch) + mode +
+                               get_float32_matmul_precision()];
           if (!stepper) stepper = std::make_unique<Stepper>(c, is_graph, true);
           std::printf("%.4f\n", time_steps(*stepper, amount));
         }
@@ -193,8 +200,7 @@ void serve() {
   }
 }
 
-// ---- The simplest things
-// ---------------------------------------------------------------------------------------------
+// ---- The simplest things --------------------------------------------------------------------------------------------
 /// Microseconds of a call on the device, of the best of three rounds.
 template <class F>
 double on_device_us(int calls, F f) {
@@ -232,7 +238,44 @@ void report(const char* name, double value) {
   is_first = false;
 }
 
-void measure(bool tiny) {
+/// For which products cuBLASLt has a kernel that adds a bias, and whether it computes the same as a product and a sum.
+bool measure_biased_products() {
+  bool is_right = true;
+  for (const std::string precision : {"highest", "high", "medium"}) {
+    set_float32_matmul_precision(precision);
+    const double limit = precision == "highest" ? 1e-5 : precision == "high" ? 3e-3 : 3e-2;
+    int asked = 0, found = 0;
+    std::string missing;
+    double off = 0;
+    for (const std::int64_t batch : {1, 16, 64, 250})
+      for (const std::int64_t outputs : {10, 84, 120, 512}) {
+        const std::int64_t inputs = outputs == 10 ? 84 : 400;
+        const Tensor x = numbers({batch, inputs}, 1, 1), w = numbers({outputs, inputs}, 2, 1);
+        const Tensor bias = numbers({outputs}, 3, 1), y = zeros({batch, outputs}, {.device = kCuda});
+        const auto memory = [](const Tensor& t) { return static_cast<float*>(t.impl()->data()); };
+        const cuda_kernels::OnDevice on(0);
+        cuda_kernels::Gemm product;
+        product.trans_b = true;
+        product.m = batch, product.n = outputs, product.k = inputs;
+        product.lda = product.ldb = inputs, product.ldc = outputs;
+        ++asked;
+        if (cuda_kernels::biased_gemm("linear", on, product, memory(x), memory(w), memory(bias), memory(y))) {
+          ++found;
+          const Tensor want = x.matmul(w.t()) + bias;
+          off = std::max(off, ((y - want).abs().max() / want.abs().max()).item<double>());
+        } else {
+          missing += ' ' + std::to_string(batch) + 'x' + std::to_string(outputs);
+        }
+      }
+    is_right = is_right && off <= limit;
+    std::printf(",\n  \"biased_product_%s\": \"%d of %d, off by %.2g%s%s%s\"", precision.c_str(), found, asked, off,
+                off <= limit ? "" : " WRONG", missing.empty() ? "" : "; none for", missing.c_str());
+  }
+  set_float32_matmul_precision("highest");
+  return is_right;
+}
+
+int measure(bool tiny) {
   const cuda::DeviceProperties p = cuda::device_properties();
   std::printf("{\n  \"device\": \"%s\",\n  \"compute_capability\": \"%d.%d\"", p.name.c_str(), p.major, p.minor);
   is_first = false;
@@ -257,12 +300,19 @@ void measure(bool tiny) {
     report("device_to_host_GB_per_s", rate(on_device_us(3, [&] { back.copy_(there, true); }), 0.25));
   }
   cuda::empty_cache();
-  for (const DType dtype : {float32, bfloat16}) {
+  {
     const std::int64_t n = tiny ? 32 : 8192;
-    const Tensor a = numbers({n, n}, 1, 1).to(dtype), b = numbers({n, n}, 2, 1).to(dtype);
-    const double us = on_device_us(3, [&] { a.matmul(b); });
-    report(dtype == float32 ? "matmul_float32_TFLOP_per_s" : "matmul_bfloat16_TFLOP_per_s",
-           2.0 * double(n) * double(n) * double(n) / us * 1e-6);
+    const Tensor a = numbers({n, n}, 1, 1), b = numbers({n, n}, 2, 1);
+    const auto rate = [&](const Tensor& x, const Tensor& y) {
+      return 2.0 * double(n) * double(n) * double(n) / on_device_us(3, [&] { x.matmul(y); }) * 1e-6;
+    };
+    report("matmul_float32_TFLOP_per_s", rate(a, b));
+    report("matmul_bfloat16_TFLOP_per_s", rate(a.to(bfloat16), b.to(bfloat16)));
+    set_float32_matmul_precision("high");
+    report("matmul_float32_high_TFLOP_per_s", rate(a, b));
+    set_float32_matmul_precision("medium");
+    report("matmul_float32_medium_TFLOP_per_s", rate(a, b));
+    set_float32_matmul_precision("highest");
   }
   cuda::empty_cache();
 
@@ -282,11 +332,12 @@ void measure(bool tiny) {
   report("replay_of_one_node_us", on_device_us(calls, [&] { one.replay(); }));
   const int replays = tiny ? 2 : 50;
   report("node_of_a_graph_us", on_device_us(replays, [&] { many.replay(); }) / calls);
+  const bool is_right = measure_biased_products();
   std::printf("\n}\n");
+  return is_right ? 0 : 1;
 }
 
-// ---- Replays
-// ---------------------------------------------------------------------------------------------------------
+// ---- Replays --------------------------------------------------------------------------------------------------------
 int replays(int count, bool tiny) {
   const Case c = tiny ? Case{"lenet", 2, 2} : Case{"lenet", 6, 64};
   const int compared = std::min(count, 50);
@@ -343,7 +394,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    if (verb == "measure") return measure(tiny), 0;
+    if (verb == "measure") return measure(tiny);
     if (verb == "replays" && argc > 2) return replays(std::max(1, std::atoi(argv[2])), tiny);
     if (verb == "serve") return serve(), 0;
   } catch (const std::exception& e) {

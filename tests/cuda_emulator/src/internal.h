@@ -58,7 +58,9 @@ char* shared_base();
 // Device memory has two addresses.  The host sees a handle, in a range that is never
 // mapped, so that host code faults on it; kernels get the real address, put into their
 // arguments at launch.  (Toggling mprotect instead costs milliseconds a launch here.)
-inline constexpr uint64_t kHeapBase = 0x200000000000ull, kHeapSpan = 64ull << 30, kShift = 0x100000000000ull;
+// Two 32-bit numbers side by side in a struct look like an address: so its upper half, 11111
+// and up, is no number that sizes of tensors like to be.
+inline constexpr uint64_t kHeapBase = 0x2b6700000000ull, kHeapSpan = 64ull << 30, kShift = 0x100000000000ull;
 inline bool in_heap(const void* p) { return uint64_t(p) - kHeapBase < kHeapSpan; }  // a handle
 inline bool in_real(const void* p) { return uint64_t(p) - (kHeapBase + kShift) < kHeapSpan; }
 template <class T>
