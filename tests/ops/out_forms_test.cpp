@@ -112,7 +112,7 @@ const std::vector<Row>& rows() {
       ONE(roll, in.x, 1, 0), ONE(rot90, in.x), ONE(repeat_interleave, in.x, 2, 1),
       ONE(repeat_interleave, in.x, in.whole, 1), ONE(select_scatter, in.x, in.row, 0, 1),
       ONE(slice_scatter, in.x, in.y.narrow(1, 0, 2), 1, 0, 4, 2), ONE(diagonal_scatter, in.x, in.column),
-      ONE(block_diag, {in.x, in.square}), ONE(tril_indices, in.x.size(0), 4), ONE(triu_indices, in.x.size(0), 4, 1), ONE(tril, in.x), ONE(triu, in.x, 1), ONE(diag, in.x), ONE(diag_embed, in.x),
+      ONE(block_diag, {in.x, in.square}), ONE(tril, in.x), ONE(triu, in.x, 1), ONE(diag, in.x), ONE(diag_embed, in.x),
       ONE(trace, in.x), ONE(renorm, in.x, 2, 0, 1),
       // Images
       ONE(im2col, in.images, 2), ONE(col2im, in.batch.view({1, 12, 2}), {2, 3}, {2, 2}), ONE(avg_pool2d, in.images, 2),

@@ -167,6 +167,9 @@ TEST_CASE("what makes tensors writes into out, of out's dtype") {
   CHECK(values(ones_like_out(out, ones({3}))) == Values{1, 1, 1});
   CHECK(values(full_like_out(out, ones({3}), 2)) == Values{2, 2, 2});
   CHECK(values(zeros_like_out(out, ones({3}))) == Values{0, 0, 0});
+  Tensor places = empty({0}, int64);
+  CHECK(values(tril_indices_out(places, 2, 2)) == Values{0, 1, 1, 0, 0, 1});
+  CHECK(values(triu_indices_out(places, 2, 2)) == Values{0, 0, 1, 0, 1, 1});
   Tensor square = zeros({2, 4}).slice(1, 0, 4, 2);
   CHECK(values(eye_out(square, 2)) == Values{1, 0, 0, 1});
   Tensor line = empty({0}, float64);
