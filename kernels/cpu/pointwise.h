@@ -7,6 +7,7 @@
 
 #include "pointwise/operands.h"
 #include "strided.h"
+#include "usual_rows.h"
 
 namespace taper::cpu_kernels {
 
@@ -23,7 +24,14 @@ struct OnCpu {
   static constexpr DispatchKey key = DispatchKey::CPU;
   using Loop = RowLoop;
   template <class F, class R, class... A>
-  static constexpr Loop loop = row_loop<F, R, A...>;
+  static constexpr Loop loop_of() {
+    if constexpr (HasUsualArguments<F, A...>)
+      return usual_rows<F>;
+    else
+      return row_loop<F, R, A...>;
+  }
+  template <class F, class R, class... A>
+  static constexpr Loop loop = loop_of<F, R, A...>();
   static DType wide(DType d) { return d; }
   static void elementwise(const Tensor& out, DType result, std::initializer_list<Operand> operands, Loop loop,
                           const void* functor, int cost) {

@@ -64,6 +64,8 @@ class StridedNest {
 #else
 #define TAPER_INDEPENDENT _Pragma("GCC ivdep")
 #endif
+// A call that is left, because the element function is long, would keep the loop from becoming vector instructions.
+#define TAPER_INLINE_CALLS __attribute__((flatten))
 
 namespace detail {
 
@@ -86,7 +88,7 @@ inline T value(const Stored<T>& v) {
 
 template <class R, class... A, class F, std::size_t... I>
 inline void row(const F& f, char* const* p, const std::int64_t* step, std::int64_t n, std::index_sequence<I...>) {
-  const auto dense = [&](R* out, const Stored<A>*... a) {
+  const auto dense = [&](R* out, const Stored<A>*... a) TAPER_INLINE_CALLS {
     TAPER_INDEPENDENT
     for (std::int64_t i = 0; i < n; ++i) out[i] = f(value<A>(a[i])...);
   };
@@ -103,7 +105,7 @@ inline void row(const F& f, char* const* p, const std::int64_t* step, std::int64
 template <bool right, class R, class... A, class F, std::size_t... I>
 inline void row_with_number(const F& f, char* const* p, std::int64_t n, std::index_sequence<I...>) {
   constexpr std::size_t fixed = sizeof...(A) - (right ? 1 : 2);
-  const auto go = [&](R* out, const Stored<A>*... a) {
+  const auto go = [&](R* out, const Stored<A>*... a) TAPER_INLINE_CALLS {
     const std::tuple<A...> first{value<A>(*a)...};
     TAPER_INDEPENDENT
     for (std::int64_t i = 0; i < n; ++i)

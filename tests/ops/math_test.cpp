@@ -2,6 +2,7 @@
 #include <taper/factory.h>
 #include <taper/operator.h>
 #include <taper/ops/math.h>
+#include <taper/ops/math_binary.h>
 #include <taper/ops/pointwise.h>
 
 #include <cmath>
@@ -112,4 +113,49 @@ TEST_CASE("a mask written over recorded numbers cuts their history") {
   z.logical_or_(tensor({false, true})).eq_(1);
   CHECK(values(z) == Values{1, 1});
   CHECK(values(tensor({-2.0, 3.0}).sign_()) == Values{-1, 1});
+}
+
+TEST_CASE("the further functions in float32 are right to a few units in the last place, for large arguments too") {
+  const auto worst = [](const Tensor& x, const Tensor& y, double (*reference)(double)) {
+    const std::vector<float> in = x.to_vector<float>(), out = y.to_vector<float>();
+    double most = 0;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const double want = reference(double(in[i]));
+      const float size = std::abs(float(want)), unit = std::nextafter(size, 1e38f) - size;
+      most = std::max(most, std::abs(double(out[i]) - want) / double(unit));
+    }
+    return most;
+  };
+  const auto wide = [](double end) { return linspace(-end, end, 20001, {.dtype = float32}); };
+  const Tensor positive = linspace(1e-3, 50, 20001, {.dtype = float32});
+  for (const double end : {3., 1000., 1e6, 1e20}) {
+    CHECK(worst(wide(end), sin(wide(end)), [](double x) { return std::sin(x); }) < 3);
+    CHECK(worst(wide(end), cos(wide(end)), [](double x) { return std::cos(x); }) < 3);
+    CHECK(worst(wide(end), tan(wide(end)), [](double x) { return std::tan(x); }) < 5);
+    CHECK(worst(wide(end), atan(wide(end)), [](double x) { return std::atan(x); }) < 3);
+  }
+  CHECK(worst(wide(1), asin(wide(1)), [](double x) { return std::asin(x); }) < 3);
+  CHECK(worst(wide(1), acos(wide(1)), [](double x) { return std::acos(x); }) < 3);
+  CHECK(worst(wide(80), sinh(wide(80)), [](double x) { return std::sinh(x); }) < 4);
+  CHECK(worst(wide(80), cosh(wide(80)), [](double x) { return std::cosh(x); }) < 4);
+  CHECK(worst(wide(120), exp2(wide(120)), [](double x) { return std::exp2(x); }) < 2);
+  CHECK(worst(positive, log2(positive), [](double x) { return std::log2(x); }) < 2);
+  CHECK(worst(positive, log10(positive), [](double x) { return std::log10(x); }) < 2);
+  CHECK(worst(positive, log1p(positive), [](double x) { return std::log1p(x); }) < 2);
+}
+
+TEST_CASE("angles in float32 have the sign, the zeros and the infinities of the standard library") {
+  const std::vector<float> special{0.f, -0.f, 1.f, -1.f, INFINITY, -INFINITY, NAN, 1e-45f, 3e38f};
+  for (const float y : special)
+    for (const float x : special) {
+      const float got = tensor({y}).atan2(tensor({x})).item<float>(), want = std::atan2(y, x);
+      INFO(y << ", " << x);
+      CHECK(((std::isnan(got) && std::isnan(want)) ||
+             (std::abs(got - want) < 3e-7f && std::signbit(got) == std::signbit(want))));
+    }
+  CHECK(std::signbit(sin(tensor({-0.f})).item<float>()));
+  CHECK(std::isnan(cos(tensor({INFINITY})).item<float>()));
+  CHECK(log2(tensor({0x1p-140f})).item<float>() == -140.f);
+  CHECK(log10(tensor({1000.f})).item<float>() == 3.f);
+  CHECK(log1p(tensor({-1.f})).item<float>() == -INFINITY);
 }

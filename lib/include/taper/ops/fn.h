@@ -3,6 +3,7 @@
 #include <taper/half.h>
 #include <taper/host_device.h>
 #include <taper/ops/fn_math.h>
+#include <taper/ops/fn_trig.h>
 
 #include <cmath>
 #include <cstdint>
@@ -320,17 +321,34 @@ struct Sigmoid {
     return (x < T(0) ? tail : T(1)) / (T(1) + tail);
   }
 };
+// For floats, usual arguments are those that need no call; see kernels/cpu/usual_rows.h.
 struct Sin {
   template <class T>
   TAPER_HD T operator()(T x) const {
+#if !defined(__CUDA_ARCH__)
+    if constexpr (is_float<T>)
+      if (is_usual(x)) return usual(x);
+#endif
     return std::sin(x);
   }
+#if !defined(__CUDA_ARCH__)
+  static bool is_usual(float x) { return host::is_small_angle(x); }
+  static float usual(float x) { return host::small_sin(x); }
+#endif
 };
 struct Cos {
   template <class T>
   TAPER_HD T operator()(T x) const {
+#if !defined(__CUDA_ARCH__)
+    if constexpr (is_float<T>)
+      if (is_usual(x)) return usual(x);
+#endif
     return std::cos(x);
   }
+#if !defined(__CUDA_ARCH__)
+  static bool is_usual(float x) { return host::is_small_angle(x); }
+  static float usual(float x) { return host::small_cos(x); }
+#endif
 };
 
 // ---- More functions of one, floating -------------------------------------------------------------------------------
@@ -343,61 +361,69 @@ struct Expm1 {
 struct Exp2 {
   template <class T>
   TAPER_HD T operator()(T x) const {
-    return std::exp2(x);
+    return exp2_of(x);
   }
 };
 struct Log1p {
   template <class T>
   TAPER_HD T operator()(T x) const {
-    return std::log1p(x);
+    return log1p_of(x);
   }
 };
 struct Log2 {
   template <class T>
   TAPER_HD T operator()(T x) const {
-    return std::log2(x);
+    return log2_of(x);
   }
 };
 struct Log10 {
   template <class T>
   TAPER_HD T operator()(T x) const {
-    return std::log10(x);
+    return log10_of(x);
   }
 };
 struct Tan {
   template <class T>
   TAPER_HD T operator()(T x) const {
+#if !defined(__CUDA_ARCH__)
+    if constexpr (is_float<T>)
+      if (is_usual(x)) return usual(x);
+#endif
     return std::tan(x);
   }
+#if !defined(__CUDA_ARCH__)
+  static bool is_usual(float x) { return host::is_small_angle(x); }
+  static float usual(float x) { return host::small_tan(x); }
+#endif
 };
 struct Asin {
   template <class T>
   TAPER_HD T operator()(T x) const {
-    return std::asin(x);
+    return asin_of(x);
   }
 };
 struct Acos {
   template <class T>
   TAPER_HD T operator()(T x) const {
-    return std::acos(x);
+    return acos_of(x);
   }
 };
 struct Atan {
   template <class T>
   TAPER_HD T operator()(T x) const {
-    return std::atan(x);
+    return atan_of(x);
   }
 };
 struct Sinh {
   template <class T>
   TAPER_HD T operator()(T x) const {
-    return std::sinh(x);
+    return sinh_of(x);
   }
 };
 struct Cosh {
   template <class T>
   TAPER_HD T operator()(T x) const {
-    return std::cosh(x);
+    return cosh_of(x);
   }
 };
 struct Asinh {

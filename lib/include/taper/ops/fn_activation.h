@@ -148,7 +148,7 @@ struct Softplus : ActivationShape {
   template <class T>
   TAPER_HD T operator()(T x) const {
     const T scaled = x * T(a);
-    return scaled > T(b) ? x : std::log1p(exp_of(scaled)) / T(a);
+    return scaled > T(b) ? x : log1p_of(exp_of(scaled)) / T(a);
   }
   template <class T>
   TAPER_HD T gradient(T g, T x) const {
@@ -160,7 +160,7 @@ struct Softplus : ActivationShape {
 struct Mish : ActivationShape {
   template <class T>
   TAPER_HD static T softplus(T x) {
-    return (x > T(0) ? x : T(0)) + std::log1p(exp_of(-std::fabs(x)));
+    return (x > T(0) ? x : T(0)) + log1p_of(exp_of(-std::fabs(x)));
   }
   template <class T>
   TAPER_HD T operator()(T x) const {
@@ -176,7 +176,7 @@ struct Mish : ActivationShape {
 struct LogSigmoid : ActivationShape {
   template <class T>
   TAPER_HD T operator()(T x) const {
-    return (x < T(0) ? x : T(0)) - std::log1p(exp_of(-std::fabs(x)));
+    return (x < T(0) ? x : T(0)) - log1p_of(exp_of(-std::fabs(x)));
   }
   template <class T>
   TAPER_HD T gradient(T g, T x) const {

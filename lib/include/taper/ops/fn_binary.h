@@ -2,6 +2,7 @@
 // Quotients with remainders, angles, logarithms, bits: what <taper/ops/math_binary.h> and <taper/ops/bitwise.h> compute
 // for one element.
 #include <taper/host_device.h>
+#include <taper/ops/fn_trig.h>
 
 #include <cmath>
 #include <limits>
@@ -118,7 +119,7 @@ struct Copysign {
 struct Atan2 {
   template <class T>
   TAPER_HD T operator()(T a, T b) const {
-    return std::atan2(a, b);
+    return atan2_of(a, b);
   }
 };
 struct Hypot {

@@ -79,14 +79,16 @@ inline float tanh(float x) {
   return __builtin_copysignf(e / (e + 2.f), x);
 }
 
-inline float log(float x) {
+/// x = 2^exponent (1 + f), 1 + f in [sqrt 1/2, sqrt 2), and log(1 + f) = f + tail. For finite x > 0.
+struct Logarithm {
+  float exponent, f, tail;
+};
+inline Logarithm logarithm(float x) {
   const bool tiny = x < 0x1p-126f;
   const std::int32_t b = bits(tiny ? x * 0x1p23f : x);
-  // The fraction in [sqrt 1/2, sqrt 2) and the exponent that goes with it.
   constexpr std::int32_t kSqrtHalf = 0x3f3504f3;
   const std::int32_t exponent = std::int32_t(std::uint32_t(b) - std::uint32_t(kSqrtHalf)) >> 23;
   const float f = from_bits(std::int32_t(std::uint32_t(b) - (std::uint32_t(exponent) << 23))) - 1.f;
-  const float e = float(exponent) - (tiny ? 23.f : 0.f);
   // log(1 + f) = f - f^2 / 2 + f^3 p(f), p interpolating at Chebyshev nodes.
   float p = 0.0697161183f;
   p = fma(p, f, -0.114797339f);
@@ -98,11 +100,59 @@ inline float log(float x) {
   p = fma(p, f, -0.24999997f);
   p = fma(p, f, 0.333333313f);
   const float f2 = f * f;
-  const float tail = fma(f2 * f, p, fma(f2, -0.5f, e * kLn2Low));
-  const float finite = fma(e, kLn2High, f + tail);
+  return {float(exponent) - (tiny ? 23.f : 0.f), f, fma(f2 * f, p, f2 * -0.5f)};
+}
+/// `finite` for finite x > 0, and what every logarithm is elsewhere.
+inline float log_at_ends(float x, float finite) {
   const float positive = x > 0x1.fffffep127f ? x : finite;
   const float at_most_zero = x == 0.f ? -__builtin_inff() : __builtin_nanf("");
   return x > 0.f ? positive : at_most_zero;
+}
+inline float log(float x) {
+  const Logarithm s = logarithm(x);
+  return log_at_ends(x, fma(s.exponent, kLn2High, s.f + fma(s.exponent, kLn2Low, s.tail)));
+}
+/// high + low is one number in the log's base for each e; powers of 2 have no rounding error.
+inline float log2(float x) {
+  constexpr float high = 0x1.715476p+0f, low = 0x1.4ae0cp-26f;  // 1 / ln 2
+  const Logarithm s = logarithm(x);
+  return log_at_ends(x, s.exponent + fma(s.f, high, fma(s.tail, high, s.f * low)));
+}
+inline float log10(float x) {
+  constexpr float high = 0x1.bcb7b2p-2f, low = -0x1.5b235ep-27f;              // 1 / ln 10
+  constexpr float log10_2_high = 0x1.344p-2f, log10_2_low = 0x1.3509f8p-18f;  // times an exponent: exact, and the rest
+  const Logarithm s = logarithm(x);
+  const float rest = fma(s.f, high, fma(s.tail, high, fma(s.f, low, s.exponent * log10_2_low)));
+  return log_at_ends(x, fma(s.exponent, log10_2_high, rest));
+}
+/// By log(1 + x) = log u + (x - (u - 1)) / u, u being 1 + x rounded.
+inline float log1p(float x) {
+  const float u = 1.f + x, rounding = x < 1.f ? x - (u - 1.f) : 1.f - (u - x);
+  const Logarithm s = logarithm(u);
+  const float tail = s.tail + rounding / u;
+  const float finite = fma(s.exponent, kLn2High, s.f + fma(s.exponent, kLn2Low, tail));
+  const float y = log_at_ends(u, finite);
+  return x == 0.f ? x : y;
+}
+/// x = n + r with |r| <= 1/2: 2^x = 2^n e^(r ln 2).
+inline float exp2(float x) {
+  const float above = x < -152.f ? -152.f : x, inside = above > 130.f ? 130.f : above;
+  constexpr float kRound = 0x1.8p23f;
+  const float shifted = inside + kRound, r = inside - (shifted - kRound);
+  const std::int32_t n = std::int32_t(std::uint32_t(bits(shifted)) - std::uint32_t(bits(kRound))), half = n >> 1;
+  const float e = expm1_near_zero(fma(r, 0x1.62e43p-1f, r * -0x1.05c61p-29f));
+  return (1.f + e) * power_of_two(half) * power_of_two(std::int32_t(std::uint32_t(n) - std::uint32_t(half)));
+}
+/// From e^(x/2), which overflows nowhere that the result does not.
+inline float cosh(float x) {
+  const float e = exp(0.5f * __builtin_fabsf(x)), square = e * e;
+  return fma(0.5f * e, e, 0.5f / square);
+}
+inline float sinh(float x) {
+  const float size = __builtin_fabsf(x), e = exp(0.5f * size);
+  const float m = expm1_in_range(size > 1.f ? 1.f : size);
+  const float large = fma(0.5f * e, e, -0.5f / (e * e)), small = 0.5f * (m + m / (m + 1.f));
+  return __builtin_copysignf(size > 1.f ? large : small, x);
 }
 
 /// A series in x^2 below 1; above, 1 - e^-p(x) with p interpolating -log erfc x. From 4 on it is 1.
@@ -162,6 +212,48 @@ TAPER_HD T erf_of(T x) {
   if constexpr (is_float<T>) return host::erf(x);
 #endif
   return std::erf(x);
+}
+template <class T>
+TAPER_HD T log2_of(T x) {
+#if !defined(__CUDA_ARCH__)
+  if constexpr (is_float<T>) return host::log2(x);
+#endif
+  return std::log2(x);
+}
+template <class T>
+TAPER_HD T log10_of(T x) {
+#if !defined(__CUDA_ARCH__)
+  if constexpr (is_float<T>) return host::log10(x);
+#endif
+  return std::log10(x);
+}
+template <class T>
+TAPER_HD T log1p_of(T x) {
+#if !defined(__CUDA_ARCH__)
+  if constexpr (is_float<T>) return host::log1p(x);
+#endif
+  return std::log1p(x);
+}
+template <class T>
+TAPER_HD T exp2_of(T x) {
+#if !defined(__CUDA_ARCH__)
+  if constexpr (is_float<T>) return host::exp2(x);
+#endif
+  return std::exp2(x);
+}
+template <class T>
+TAPER_HD T sinh_of(T x) {
+#if !defined(__CUDA_ARCH__)
+  if constexpr (is_float<T>) return host::sinh(x);
+#endif
+  return std::sinh(x);
+}
+template <class T>
+TAPER_HD T cosh_of(T x) {
+#if !defined(__CUDA_ARCH__)
+  if constexpr (is_float<T>) return host::cosh(x);
+#endif
+  return std::cosh(x);
 }
 template <class T>
 TAPER_HD T expm1_of(T x) {
