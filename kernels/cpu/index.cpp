@@ -101,12 +101,20 @@ void read(T* out, const T* self, const Cut& cut, const Places& position) {
   const std::int64_t blocks = std::int64_t(before.size()) * count;
   parallel_for(0, blocks, grain_for(block), [&](std::int64_t begin, std::int64_t end) {
     std::int64_t b = begin / count, j = begin % count;
+    if (block == 1) {
+      for (std::int64_t i = begin; i < end; ++b, j = 0) {
+        const T* const from = self + before[std::size_t(b)];
+        const std::int64_t* const places = position.data() + j;
+        const std::int64_t run = std::min(count - j, end - i);
+        for (std::int64_t k = 0; k < run; ++k) out[i + k] = from[places[k]];
+        i += run;
+      }
+      return;
+    }
     for (std::int64_t i = begin; i < end; ++i) {
       const T* from = self + before[std::size_t(b)] + position[std::size_t(j)];
       T* to = out + i * block;
-      if (block == 1)
-        *to = *from;
-      else if (rows.rows() == 1 && step == 1)
+      if (rows.rows() == 1 && step == 1)
         std::memcpy(to, from, std::size_t(n) * sizeof(T));
       else
         read_block(to, from);

@@ -129,9 +129,39 @@ void sort(std::array<Tensor, 2>& out, const Tensor& x, const std::int64_t& dim, 
   choose_along(out, x, dim, descending, 0,
                [](auto* entries, auto* spare, std::int64_t n) { sort_entries(entries, spare, n); });
 }
+/// Brings the k smallest to the front in order; for a k so small that few of the others get past the k-th.
+template <class K>
+void choose_few(Entry<K>* entries, std::int64_t k, std::int64_t n) {
+  constexpr std::int64_t kBlock = 16;
+  std::sort(entries, entries + k);
+  std::int64_t i = k;
+  while (i < n) {
+    // Places ascend, so an equal key comes too late.
+    const K last = entries[k - 1].key;
+    if (i + kBlock <= n) {
+      int any = 0;
+      for (std::int64_t j = 0; j < kBlock; ++j) any |= entries[i + j].key < last;
+      if (!any) {
+        i += kBlock;
+        continue;
+      }
+    }
+    for (const std::int64_t end = std::min(n, i + kBlock); i < end; ++i) {
+      const Entry<K> e = entries[i];
+      if (e.key >= entries[k - 1].key) continue;
+      std::int64_t at = k - 1;
+      for (; at > 0 && e.key < entries[at - 1].key; --at) entries[at] = entries[at - 1];
+      entries[at] = e;
+    }
+  }
+}
+
 void topk(std::array<Tensor, 2>& out, const Tensor& x, const std::int64_t& dim, const std::int64_t& k,
           const bool& largest) {
+  constexpr std::int64_t kFew = 32;
   choose_along(out, x, dim, largest, 0, [&](auto* entries, auto* spare, std::int64_t n) {
+    if (k == 0) return;
+    if (k <= kFew && 8 * k <= n) return choose_few(entries, k, n);
     if (k < n) std::nth_element(entries, entries + k, entries + n);
     if (k < n)
       std::sort(entries, entries + k);
