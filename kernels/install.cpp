@@ -5,6 +5,7 @@ namespace cpu_kernels {
 // One per file of kernels/cpu that serves operators.
 void install_conv();
 void install_pool();
+void install_layer_norm();
 void install_norm();
 void install_copy();
 void install_math();
@@ -45,6 +46,7 @@ void install_cuda();
 void install_kernels() {
   cpu_kernels::install_conv();
   cpu_kernels::install_pool();
+  cpu_kernels::install_layer_norm();
   cpu_kernels::install_norm();
   cpu_kernels::install_copy();
   cpu_kernels::install_math();

@@ -1,5 +1,6 @@
 #include <taper/autograd/record.h>
 #include <taper/ops/norm.h>
+#include <taper/ops/norm_samples.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/reduce.h>
 
@@ -62,8 +63,61 @@ struct BatchNormBackward final : Node {
   }
 };
 
+/// As recorded_gradients, along lines.
+Gradients recorded_line_gradients(const Tensor& g, const Tensor& x, const Tensor& weight, const LayerNormOptions& o,
+                                  std::array<bool, 3> wanted) {
+  IntVec lines, along;
+  for (std::int64_t d = 0; d < x.dim(); ++d) (d < x.dim() - o.dims ? lines : along).push_back(d);
+  const auto average = [&](const Tensor& t) { return along.empty() ? t : t.mean(along, true); };
+  const auto sum_of_lines = [&](const Tensor& t) { return lines.empty() ? t : t.sum(lines); };
+  const Tensor centered = o.centered ? x - average(x) : x, scale = (average(centered.square()) + o.eps).rsqrt();
+  const Tensor xhat = centered * scale;
+
+  Gradients out(3);
+  if (wanted[0]) {
+    const Tensor weighted = weight.defined() ? g * weight : g;
+    const Tensor dx = weighted - xhat * average(weighted * xhat);
+    out[0] = (o.centered ? dx - average(weighted) : dx) * scale;
+  }
+  if (wanted[1]) out[1] = sum_of_lines(g * xhat);
+  if (wanted[2]) out[2] = sum_of_lines(g);
+  return out;
+}
+
+struct LayerNormBackward final : Node {
+  Saved input{this, "x"}, weight{this, "weight"}, mean{this, "mean"}, invstd{this, "invstd"};
+  LayerNormOptions options;
+  void save(const Tensor& x, const std::optional<Tensor>& w, const std::optional<Tensor>&, const LayerNormOptions& o) {
+    options = o;
+    input = x;
+    if (w) weight = *w;
+  }
+  void save_output(const std::array<Tensor, 3>& y) {
+    // As in BatchNormBackward.
+    Tensor(y[1]).detach_();
+    Tensor(y[2]).detach_();
+    mean = y[1];
+    invstd = y[2];
+  }
+  Gradients apply(Gradients g) override {
+    const Tensor x = input.get(), w = weight.get();
+    const std::array<bool, 3> wanted = {wants(0), wants(1), wants(2)};
+    if (GradMode::is_enabled() && x.numel() > 0) return recorded_line_gradients(g[0], x, w, options, wanted);
+    const NoGradGuard guard;
+    const std::array<Tensor, 3> all = ops::layer_norm_backward(
+        g[0], x, w.defined() ? std::optional<Tensor>(w) : std::nullopt, mean.get(), invstd.get(), options, wanted);
+    Gradients out(3);
+    for (std::size_t i = 0; i < 3; ++i)
+      if (wanted[i]) out[i] = all[i];
+    return out;
+  }
+};
+
 }  // namespace
 
-void install_norm_rules() { differentiate<BatchNormBackward, ops::batch_norm>(); }
+void install_norm_rules() {
+  differentiate<BatchNormBackward, ops::batch_norm>();
+  differentiate<LayerNormBackward, ops::layer_norm>();
+}
 
 }  // namespace taper

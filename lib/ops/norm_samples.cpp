@@ -1,5 +1,4 @@
-// Normalizations that are batch normalization of another shape: each group of numbers that belong together is a
-// channel.
+// Normalizations that are layer normalization of another shape: each group of numbers that belong together is a line.
 #include <taper/memory_format.h>
 #include <taper/ops/norm.h>
 #include <taper/ops/norm_samples.h>
@@ -8,8 +7,6 @@
 #include <taper/ops/reduce.h>
 #include <taper/ops/view.h>
 #include <taper/recomputation.h>
-
-#include <cmath>
 
 namespace taper {
 namespace {
@@ -22,13 +19,11 @@ void need_floating(const char* op, const Tensor& x) {
 /// Each of `groups` equally many numbers, in the order of memory, with mean 0 and variance 1.
 Tensor standardized(const Tensor& x, std::int64_t groups, double eps) {
   if (x.numel() == 0) return x.mul(1);
-  const std::int64_t size = x.numel() / groups;
-  if (size == 1) return x.sub(x).div(std::sqrt(eps));  // batch_norm refuses what has no variance
-  return batch_norm(x.reshape({1, groups, size}), {}, {}, {}, {}, true, 0, eps).reshape(x.sizes());
+  return layer_norm(x.reshape({groups, x.numel() / groups}), x.numel() / groups, {}, {}, eps).reshape(x.sizes());
 }
 
 /// As standardized(), of groups of neighbouring channels of x [n, c, ...] in the channels_last order, which it keeps:
-/// the numbers of a group do not lie together, and batch_norm would copy them there.
+/// the numbers of a group do not lie together, and layer_norm would copy them there.
 Tensor standardized_in_place(const Tensor& x, std::int64_t groups, double eps) {
   IntVec sizes = x.sizes().vec();
   sizes[1] /= groups;
@@ -68,27 +63,6 @@ void move(Tensor running, const Tensor& values, double momentum) {
 }
 
 }  // namespace
-
-Tensor layer_norm(const Tensor& x, IntSpan shape, const Tensor& weight, const Tensor& bias, double eps) {
-  need_floating("layer_norm", x);
-  check<ShapeError>(!shape.empty(), "layer_norm: shape must have at least one entry");
-  const std::size_t rank = std::size_t(x.dim());
-  bool fits = shape.size() <= rank;
-  std::int64_t groups = 1;
-  for (std::size_t d = 0; fits && d < rank; ++d) {
-    const std::size_t lead = rank - shape.size();
-    if (d < lead)
-      groups *= x.sizes()[d];
-    else
-      fits = x.sizes()[d] == shape[d - lead];
-  }
-  check<ShapeError>(fits, "layer_norm: x ", x.sizes(), " does not end in the shape ", shape);
-  check<ShapeError>(!weight.defined() || weight.sizes() == shape, "layer_norm: weight must be ", shape, ", got ",
-                    weight.defined() ? weight.sizes() : IntSpan());
-  check<ShapeError>(!bias.defined() || bias.sizes() == shape, "layer_norm: bias must be ", shape, ", got ",
-                    bias.defined() ? bias.sizes() : IntSpan());
-  return scaled(standardized(x, groups, eps), weight, bias);
-}
 
 Tensor group_norm(const Tensor& x, std::int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
   constexpr const char* op = "group_norm";

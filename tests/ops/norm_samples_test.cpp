@@ -1,12 +1,15 @@
 #include <taper/autograd/gradcheck.h>
 #include <taper/factory.h>
+#include <taper/ops/compare.h>
 #include <taper/ops/norm_samples.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/reduce.h>
 #include <taper/ops/view.h>
+#include <taper/parallel.h>
 #include <taper/random.h>
 
 #include <cmath>
+#include <limits>
 
 #include "support/catch.h"
 
@@ -35,6 +38,40 @@ TEST_CASE("layers, groups and instances are normalized over what belongs togethe
   CHECK(instance_norm(x, {}, {}, w, b).allclose(by_hand(x, 2) * per_channel + shift));
   CHECK(values(layer_norm(tensor({{5.}}, float64), 1)) == Values{0});
   CHECK(layer_norm(zeros({0, 3}), 3).sizes() == IntSpan{0, 3});
+}
+
+TEST_CASE(
+    "layer_norm of long lines in float32 is right to single precision, with its gradients, for any number of threads") {
+  manual_seed(5);
+  const auto run = [](DType d, const TensorList& in) {
+    TensorList leaves;
+    for (const Tensor& t : in) leaves.push_back(t.to(d, true).requires_grad_());
+    const Tensor y = layer_norm(leaves[0], leaves[0].size(1), leaves[1], leaves[2]);
+    y.backward(in[3].to(d));
+    return TensorList{y.detach(), leaves[0].grad(), leaves[1].grad(), leaves[2].grad()};
+  };
+  const TensorList in{randn({203, 301}) + 3, randn({301}), randn({301}), randn({203, 301})};
+  const TensorList want = run(float64, in), one = (set_num_threads(1), run(float32, in)),
+                   three = (set_num_threads(3), run(float32, in)), half = run(bfloat16, in);
+  set_num_threads(1);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    CHECK(one[i].to(float64).allclose(want[i], 1e-4, 1e-4));
+    CHECK(one[i].equal(three[i]));
+    CHECK(half[i].to(float64).allclose(want[i], 0.1, 0.6));
+  }
+}
+
+TEST_CASE("rms_norm divides by the root of the mean square and has derivatives") {
+  const Tensor x = tensor({{3., 4.}, {6., 8.}}, float64), w = tensor({1., 2.}, float64);
+  const Values y = values(rms_norm(x, 2, w, 0.));
+  CHECK(y[0] == Approx(3 / std::sqrt(12.5)));
+  CHECK(y[3] == Approx(2 * 8 / std::sqrt(50.)));
+  CHECK(rms_norm(x, 2).allclose(rms_norm(x, 2, {}, std::numeric_limits<double>::epsilon())));
+  TensorList in{x.clone().requires_grad_(), w.clone().requires_grad_()};
+  const auto norms = [](const TensorList& t) { return TensorList{rms_norm(t[0], 2, t[1])}; };
+  CHECK(autograd::gradcheck(norms, in));
+  CHECK(autograd::gradgradcheck(norms, in));
+  CHECK_THROWS_WITH(rms_norm(x, 3), Contains("rms_norm: x [2, 2] does not end in the shape [3]"));
 }
 
 TEST_CASE("running statistics of instances move by the mean over the samples, and are used as they are") {

@@ -21,6 +21,7 @@
 #include <taper/ops/math_binary.h>
 #include <taper/ops/matmul.h>
 #include <taper/ops/norm.h>
+#include <taper/ops/norm_samples.h>
 #include <taper/ops/optim.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/pool.h>
@@ -484,6 +485,18 @@ void add_images(Table& t) {
       .with({real({0, 3}), real({3}), real({3}), constant({3}), constant({3}, 0.5, 2)}, use)
       .results(1);
   row<ops::batch_norm_backward>(t).with({real({4, 3}), real({4, 3}), real({3}), made({3}), made({3}, 0.5, 2)}, training,
+                                        std::array<bool, 3>{true, true, true});
+  const LayerNormOptions last{.dims = 1, .eps = 1e-2}, last_two{.dims = 2, .eps = 1e-2},
+      uncentered{.dims = 1, .eps = 1e-2, .centered = false};
+  row<ops::layer_norm>(t)
+      .with({real({3, 4}), real({4}), real({4})}, last)
+      .with({real({2, 3, 2}), real({3, 2}), absent()}, last_two)
+      .with({real({4}), absent(), real({4})}, last)
+      .with({real({2, 3}), absent(), absent()}, last)
+      .with({real({2, 3}), real({3}), absent()}, uncentered)
+      .with({real({0, 3}), real({3}), real({3})}, last)
+      .results(1);
+  row<ops::layer_norm_backward>(t).with({real({3, 4}), real({3, 4}), real({4}), made({3}), made({3}, 0.5, 2)}, last,
                                         std::array<bool, 3>{true, true, true});
   row<ops::normalize_images>(t)
       .with({bytes({2, 3, 2})}, ImageScale{{0.5}, {0.25}})

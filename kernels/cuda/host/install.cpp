@@ -7,6 +7,7 @@ void install_cuda() {
   install_copy();
   install_image();
   install_index();
+  install_layer_norm();
   install_linalg();
   install_loss();
   install_matmul();

@@ -13,6 +13,7 @@ void install_index();
 void install_linalg();
 void install_loss();
 void install_matmul();
+void install_layer_norm();
 void install_norm();
 void install_optim();
 void install_pointwise();
