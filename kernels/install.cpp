@@ -25,6 +25,7 @@ void install_index();
 void install_scatter();
 void install_mask();
 void install_rearrange();
+void install_resample_dim();
 void install_activation();
 void install_math_binary();
 void install_special();
@@ -66,6 +67,7 @@ void install_kernels() {
   cpu_kernels::install_scatter();
   cpu_kernels::install_mask();
   cpu_kernels::install_rearrange();
+  cpu_kernels::install_resample_dim();
   cpu_kernels::install_activation();
   cpu_kernels::install_math_binary();
   cpu_kernels::install_special();

@@ -1,5 +1,6 @@
 #include <taper/autograd/record.h>
 #include <taper/ops/rearrange.h>
+#include <taper/ops/resample_dim.h>
 
 #include "rules.h"
 
@@ -14,8 +15,17 @@ struct FlipBackward final : Node {
   Gradients apply(Gradients g) override { return {flip(g[0], IntSpan(dims.data(), dims.size()))}; }
 };
 
+struct ResampleBackward final : Node {
+  Resampling back;
+  void save(const Tensor&, const Resampling& r) { back = {r.dim, r.transposed, r.taps}; }
+  Gradients apply(Gradients g) override { return {ops::resample(g[0], back)}; }
+};
+
 }  // namespace
 
-void install_rearrange_rules() { differentiate<FlipBackward, ops::flip>(); }
+void install_rearrange_rules() {
+  differentiate<FlipBackward, ops::flip>();
+  differentiate<ResampleBackward, ops::resample>();
+}
 
 }  // namespace taper

@@ -1,8 +1,8 @@
 #include <taper/factory.h>
-#include <taper/ops/index.h>
-#include <taper/ops/matmul.h>
+#include <taper/operator.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/resample.h>
+#include <taper/ops/resample_dim.h>
 #include <taper/ops/view.h>
 
 #include <algorithm>
@@ -22,35 +22,28 @@ struct Axis {
   double centre(std::int64_t i) const { return align ? ratio * double(i) : ratio * (double(i) + 0.5) - 0.5; }
 };
 
-/// Result entry i is the sum of weight[k][i] times entry place[k][i].
-struct Taps {
-  std::vector<std::vector<std::int64_t>> place;
-  std::vector<std::vector<double>> weight;
-  explicit Taps(std::size_t n) : place(n), weight(n) {}
-  void add(std::size_t k, std::int64_t from, double w) {
-    place[k].push_back(from);
-    weight[k].push_back(w);
-  }
-};
+using Taps = ResampleTaps;
 
 Taps nearest(const Axis& a, bool exact) {
-  Taps taps(1);
+  Taps taps{.in = a.in};
   // In float, as the places of PyTorch are.
   const float ratio = float(a.ratio);
   for (std::int64_t i = 0; i < a.out; ++i) {
     const float at = std::floor((float(i) + (exact ? 0.5f : 0.f)) * ratio);
-    taps.add(0, std::min(std::int64_t(at), a.in - 1), 1);
+    taps.add(std::min(std::int64_t(at), a.in - 1), 1);
+    taps.end_entry();
   }
   return taps;
 }
 Taps linear(const Axis& a) {
-  Taps taps(2);
+  Taps taps{.in = a.in};
   for (std::int64_t i = 0; i < a.out; ++i) {
     const double at = std::max(a.centre(i), 0.);
     const std::int64_t low = std::min(std::int64_t(at), a.in - 1), high = std::min(low + 1, a.in - 1);
     const double share = std::clamp(at - double(low), 0., 1.);
-    taps.add(0, low, 1 - share);
-    taps.add(1, high, share);
+    taps.add(low, 1 - share);
+    taps.add(high, share);
+    taps.end_entry();
   }
   return taps;
 }
@@ -62,55 +55,36 @@ double cubic(double x, double a) {
   return 0;
 }
 Taps bicubic(const Axis& a) {
-  Taps taps(4);
+  Taps taps{.in = a.in};
   for (std::int64_t i = 0; i < a.out; ++i) {
     const double at = a.centre(i), low = std::floor(at);
     for (int k = 0; k < 4; ++k) {
       const std::int64_t from = std::clamp<std::int64_t>(std::int64_t(low) - 1 + k, 0, a.in - 1);
-      taps.add(std::size_t(k), from, cubic(at - (low - 1 + k), -0.75));
+      taps.add(from, cubic(at - (low - 1 + k), -0.75));
     }
+    taps.end_entry();
   }
   return taps;
 }
 
-/// x with dim d resampled.
-Tensor along(const Tensor& x, std::int64_t d, const Taps& taps) {
-  Tensor sum;
-  IntVec shape(std::size_t(x.dim()), 1);
-  shape[std::size_t(d)] = std::int64_t(taps.place[0].size());
-  for (std::size_t k = 0; k < taps.place.size(); ++k) {
-    Tensor part = index_select(x, d, from_vector(std::vector<std::int64_t>(taps.place[k])).to(x.device()));
-    if (taps.place.size() > 1)
-      part = part.mul(from_vector(std::vector<double>(taps.weight[k])).to(x.device(), x.dtype()).view(shape));
-    sum = k == 0 ? part : sum.add(part);
-  }
-  return sum;
-}
-/// x with dim d multiplied by weights [out, in].
-Tensor along(const Tensor& x, std::int64_t d, std::vector<double>&& weights, const Axis& a) {
-  const Tensor w = from_vector(std::move(weights), IntVec{a.out, a.in}).to(x.device(), x.dtype());
-  if (!x.is_contiguous() || d == x.dim() - 1) return matmul(x.transpose(d, -1), w.t()).transpose(d, -1);
-  // As matrices [in, what lies inside of dim d].
-  std::int64_t outside = 1, inside = 1;
-  for (std::int64_t k = 0; k < x.dim(); ++k)
-    if (k != d) (k < d ? outside : inside) *= x.size(k);
-  IntVec sizes = x.sizes().vec();
-  sizes[std::size_t(d)] = a.out;
-  return matmul(w, x.view({outside, a.in, inside})).view(sizes);
+Tensor along(const Tensor& x, std::int64_t d, Taps&& taps) {
+  const auto back = std::make_shared<const Taps>(taps.transposed());
+  return ops::resample(x, Resampling{d, std::make_shared<const Taps>(std::move(taps)), back});
 }
 
 /// Averages over the parts that the dim is cut into.
-std::vector<double> area(const Axis& a) {
-  std::vector<double> w(std::size_t(a.out * a.in), 0);
+Taps area(const Axis& a) {
+  Taps taps{.in = a.in};
   for (std::int64_t i = 0; i < a.out; ++i) {
     const std::int64_t begin = i * a.in / a.out, end = ((i + 1) * a.in + a.out - 1) / a.out;
-    for (std::int64_t j = begin; j < end; ++j) w[std::size_t(i * a.in + j)] = 1 / double(end - begin);
+    for (std::int64_t j = begin; j < end; ++j) taps.add(j, 1 / double(end - begin));
+    taps.end_entry();
   }
-  return w;
+  return taps;
 }
 /// The kernel made as wide as what a sample of the result covers.
-std::vector<double> antialiased(const Axis& a, bool is_cubic) {
-  std::vector<double> w(std::size_t(a.out * a.in), 0);
+Taps antialiased(const Axis& a, bool is_cubic) {
+  Taps taps{.in = a.in};
   const double width = std::max(a.ratio, 1.), support = (is_cubic ? 2 : 1) * width;
   for (std::int64_t i = 0; i < a.out; ++i) {
     const double centre = a.ratio * (double(i) + 0.5);
@@ -119,13 +93,14 @@ std::vector<double> antialiased(const Axis& a, bool is_cubic) {
     double sum = 0;
     for (std::int64_t j = begin; j < end; ++j) {
       const double x = (double(j) - centre + 0.5) / width;
-      const double v = is_cubic ? cubic(x, -0.5) : std::max(1 - std::fabs(x), 0.);
-      w[std::size_t(i * a.in + j)] = v;
-      sum += v;
+      taps.add(j, is_cubic ? cubic(x, -0.5) : std::max(1 - std::fabs(x), 0.));
+      sum += taps.weights.back();
     }
-    for (std::int64_t j = begin; j < end && sum != 0; ++j) w[std::size_t(i * a.in + j)] /= sum;
+    for (std::int64_t t = taps.begins.back(); t < std::int64_t(taps.weights.size()) && sum != 0; ++t)
+      taps.weights[std::size_t(t)] /= sum;
+    taps.end_entry();
   }
-  return w;
+  return taps;
 }
 
 std::int64_t dims_of_mode(std::string_view mode) {
@@ -175,17 +150,15 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& o) {
   const std::vector<Axis> axes = axes_of(x, o);
   const ImageOrder order(x);
   Tensor out = order.in_memory(x);
-  for (std::size_t k = 0; k < axes.size(); ++k) {
+  const bool is_nearest = o.mode == "nearest" || o.mode == "nearest-exact";
+  for (std::size_t k = axes.size(); k-- > 0;) {  // the last dim while there are fewest lines
     const Axis& a = axes[k];
-    const std::int64_t d = order.dim(std::int64_t(k) + 2);
-    if (o.mode == "area")
-      out = along(out, d, area(a), a);
-    else if (o.antialias)
-      out = along(out, d, antialiased(a, o.mode == "bicubic"), a);
-    else if (o.mode == "nearest" || o.mode == "nearest-exact")
-      out = along(out, d, nearest(a, o.mode == "nearest-exact"));
-    else
-      out = along(out, d, o.mode == "bicubic" ? bicubic(a) : linear(a));
+    out = along(out, order.dim(std::int64_t(k) + 2),
+                o.mode == "area"      ? area(a)
+                : o.antialias         ? antialiased(a, o.mode == "bicubic")
+                : is_nearest          ? nearest(a, o.mode == "nearest-exact")
+                : o.mode == "bicubic" ? bicubic(a)
+                                      : linear(a));
   }
   return order.back(out);
 }

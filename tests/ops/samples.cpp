@@ -27,6 +27,7 @@
 #include <taper/ops/pool.h>
 #include <taper/ops/rearrange.h>
 #include <taper/ops/reduce.h>
+#include <taper/ops/resample_dim.h>
 #include <taper/ops/scan.h>
 #include <taper/ops/softmax.h>
 #include <taper/ops/sort.h>
@@ -498,6 +499,21 @@ void add_images(Table& t) {
       .results(1);
   row<ops::layer_norm_backward>(t).with({real({3, 4}), real({3, 4}), real({4}), made({3}), made({3}, 0.5, 2)}, last,
                                         std::array<bool, 3>{true, true, true});
+  const auto resampling = [](std::int64_t dim, std::vector<std::vector<double>> matrix) {
+    ResampleTaps taps{.in = std::int64_t(matrix[0].size())};
+    for (const std::vector<double>& entry : matrix) {
+      for (std::size_t i = 0; i < entry.size(); ++i)
+        if (entry[i] != 0) taps.add(std::int64_t(i), entry[i]);
+      taps.end_entry();
+    }
+    const auto back = std::make_shared<const ResampleTaps>(taps.transposed());
+    return Resampling{dim, std::make_shared<const ResampleTaps>(std::move(taps)), back};
+  };
+  row<ops::resample>(t)
+      .with({real({2, 3})}, resampling(1, {{0.5, 0.5, 0}, {0, 0.25, 0.75}, {1, 2, 0}, {2, 0, 1}}))
+      .with({real({2, 3, 2})}, resampling(1, {{0, 1, 0}, {0, 0, 0}, {1, 2, 3}, {0.5, 0, 0.5}}))
+      .with({real({3})}, resampling(0, {{1, 2, 3}}))
+      .with({real({0, 2})}, resampling(1, {{1, 1}}));
   row<ops::normalize_images>(t)
       .with({bytes({2, 3, 2})}, ImageScale{{0.5}, {0.25}})
       .with({bytes({2, 2, 3})}, ImageScale{{0.5, 0.25}, {0.25, 1}});

@@ -17,6 +17,7 @@ void install_cuda() {
   install_pool();
   install_random();
   install_reduce();
+  install_resample_dim();
   install_scan();
   install_scatter();
   install_shapes();

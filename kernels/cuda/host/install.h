@@ -20,6 +20,7 @@ void install_pointwise();
 void install_pool();
 void install_random();
 void install_reduce();
+void install_resample_dim();
 void install_scan();
 void install_scatter();
 void install_shapes();
