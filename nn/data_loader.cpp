@@ -1,3 +1,4 @@
+#include <taper/cuda.h>
 #include <taper/factory.h>
 #include <taper/grad_mode.h>
 #include <taper/nn/data.h>
@@ -27,6 +28,10 @@ std::int64_t samples_in(const Dataset& dataset) {
 std::int64_t batches_in(std::int64_t samples, const DataLoaderOptions& o) {
   const bool has_rest = samples % o.batch_size != 0;
   return samples / o.batch_size + (has_rest && !o.drop_last ? 1 : 0);
+}
+
+void pin(Tensor& t) {
+  if (t.defined() && t.device().is_cpu()) t = t.pin_memory();
 }
 
 /// How many batches can wait: what the workers may do ahead, but no more than there are.
@@ -94,7 +99,9 @@ class DataLoader::Epoch {
   Batch make(std::int64_t i) const {
     const std::int64_t begin = i * options_.batch_size, n = std::min(options_.batch_size, samples_ - begin);
     Batch batch = dataset_->get_batch(IntSpan(order_.data<std::int64_t>() + begin, std::size_t(n)));
-    return options_.transform ? options_.transform(std::move(batch)) : batch;
+    if (options_.transform) batch = options_.transform(std::move(batch));
+    if (options_.pin_memory && cuda::is_available()) pin(batch.data), pin(batch.target);
+    return batch;
   }
 
   /// Waits for the next batch in order.

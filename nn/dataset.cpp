@@ -21,7 +21,7 @@ Tensor as_rows(const Tensor& t) {
 Tensor gather_rows(const Tensor& from, IntSpan indices) {
   IntVec sizes = from.sizes().vec();
   sizes[0] = std::int64_t(indices.size());
-  Tensor out = empty(sizes, from.dtype());
+  Tensor out = empty(sizes, from.dtype(), cpu);  // whatever the default device
   const std::size_t row = from.size(0) == 0 ? 0 : from.nbytes() / std::size_t(from.size(0));
   if (row == 0) return out;
   const auto* source = static_cast<const std::byte*>(from.data_ptr());

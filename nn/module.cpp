@@ -219,6 +219,32 @@ Module& Module::to(MemoryFormat format) {
 
 // ---- Text ----
 
+std::string Module::device_report() const {
+  std::vector<Device> devices;  // by their first tensor
+  const ModuleWalk walk(*this);
+  for (const auto& e : walk.tensors)
+    if (e.tensor->defined() && std::find(devices.begin(), devices.end(), e.tensor->device()) == devices.end())
+      devices.push_back(e.tensor->device());
+  std::string text;
+  for (const Device device : devices) {
+    std::string lines;
+    std::size_t parameters = 0, buffers = 0;
+    for (const auto& e : walk.tensors) {
+      if (!e.tensor->defined() || e.tensor->device() != device) continue;
+      const bool is_parameter = e.kind == ModuleWalk::Kind::parameter;
+      ++(is_parameter ? parameters : buffers);
+      lines += is_parameter ? "  parameter " : "  buffer ";
+      lines += e.path + ": ";
+      append_to(lines, e.tensor->dtype());
+      append_to(lines, e.tensor->sizes());
+      lines += '\n';
+    }
+    text += device.str() + ": " + std::to_string(parameters) + " parameters, " + std::to_string(buffers) + " buffers\n";
+    text += lines;
+  }
+  return text;
+}
+
 std::string Module::type_name() const {
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> demangled(

@@ -1,5 +1,6 @@
 // What the memory in use is used for.
 #include <fmt/format.h>
+#include <taper/cuda.h>
 #include <taper/memory_report.h>
 
 #include <algorithm>
@@ -16,12 +17,13 @@ using As = OwnedTensors::As;
 /// Gives each block to the first use that claims it.
 class Sorter {
  public:
-  explicit Sorter(MemoryUse& use) : use_(use) {}
+  explicit Sorter(MemoryUse& use)
+      : use_(use), of_device_(use.device.is_cuda() ? &cuda::detail::allocator(use.device.index) : nullptr) {}
   void add(const References::Thing& t, std::int64_t MemoryUse::*to) {
     const Storage& memory = t.tensor().storage();
     if (!seen_.insert(memory.get()).second) return;
     const auto bytes = std::int64_t(memory->bytes());
-    if (!detail::is_default_cpu_allocator(memory->allocator())) {
+    if (!is_counted(memory->allocator())) {
       if (memory->data()) use_.elsewhere += bytes;  // on meta there is none
       return;
     }
@@ -31,7 +33,12 @@ class Sorter {
   std::int64_t sorted() const { return sorted_; }
 
  private:
+  bool is_counted(const Allocator* a) const {
+    return of_device_ != nullptr ? a == of_device_ : detail::is_default_cpu_allocator(a);
+  }
+
   MemoryUse& use_;
+  const Allocator* of_device_;  // null: the cpu's
   std::unordered_set<const StorageImpl*> seen_;
   std::int64_t sorted_ = 0;
 };
@@ -54,9 +61,11 @@ bool is_saved(const References& refs, const References::Thing& t) {
 
 }  // namespace
 
-MemoryUse memory_use(const Owners& owners) {
+MemoryUse memory_use(const Owners& owners, Device device) {
+  check<DeviceError>(device.is_cpu() || device.is_cuda(), "memory_use: tensors on ", device, " have no memory");
   const References refs(owners);
   MemoryUse use;
+  use.device = device;
   Sorter sorter(use);
   const auto sort = [&](std::int64_t MemoryUse::*to, const auto& belongs) {
     for (const References::Thing& t : refs.things)
@@ -71,6 +80,12 @@ MemoryUse memory_use(const Owners& owners) {
   // What the owners have besides: counted, to tell what of it lies elsewhere.
   sort(&MemoryUse::other_tensors, [](const auto&) { return true; });
 
+  if (device.is_cuda()) {
+    const cuda::MemoryStats stats = cuda::memory_stats(device.index);
+    use.other_tensors += std::int64_t(stats.allocated) - sorter.sorted();
+    use.cached = std::int64_t(stats.reserved - stats.allocated);
+    return use;
+  }
   const MemoryStats stats = memory_stats();
   use.other_tensors += stats.allocated_bytes - sorter.sorted();
   use.rounding = stats.block_bytes - stats.allocated_bytes;
@@ -84,6 +99,7 @@ std::string MemoryUse::str() const {
   const auto line = [&s](const char* what, std::int64_t bytes, const char* note) {
     s += fmt::format("{:<20}{:>15} bytes  {}\n", what, bytes, note);
   };
+  s += "memory of " + device.str() + '\n';
   line("parameters", parameters, "what modules train and optimizers update");
   line("buffers", buffers, "of modules, not trained");
   line("gradients", gradients, "grad() of parameters and other leaves");

@@ -80,6 +80,8 @@ Tensor nanmedian(const Tensor& self) {
 }
 
 namespace {
+/// A number of the host is looked at on every device.
+void need_part(const char* op, double q) { check<ValueError>(q >= 0 && q <= 1, op, ": q must lie in [0, 1], got ", q); }
 Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::optional<std::int64_t> dim, bool keepdim,
                    std::string_view interpolation, bool ignores_nan) {
   check<DTypeError>(self.dtype() == float32 || self.dtype() == float64, op, ": needs float32 or float64, got self ",
@@ -129,6 +131,7 @@ Tensor as_tensor(const Tensor& self, double q) { return full(IntSpan{}, q, self.
 
 Tensor quantile(const Tensor& self, double q, std::optional<std::int64_t> dim, bool keepdim,
                 std::string_view interpolation) {
+  need_part("quantile", q);
   return quantile(self, as_tensor(self, q), dim, keepdim, interpolation);
 }
 Tensor quantile(const Tensor& self, const Tensor& q, std::optional<std::int64_t> dim, bool keepdim,
@@ -137,6 +140,7 @@ Tensor quantile(const Tensor& self, const Tensor& q, std::optional<std::int64_t>
 }
 Tensor nanquantile(const Tensor& self, double q, std::optional<std::int64_t> dim, bool keepdim,
                    std::string_view interpolation) {
+  need_part("nanquantile", q);
   return nanquantile(self, as_tensor(self, q), dim, keepdim, interpolation);
 }
 Tensor nanquantile(const Tensor& self, const Tensor& q, std::optional<std::int64_t> dim, bool keepdim,

@@ -1,7 +1,14 @@
 // Memory of CUDA devices: the caching allocator and pinned memory.
+#include <taper/allocator.h>
+#include <taper/autograd/engine.h>
+#include <taper/autograd/memory_view.h>
 #include <taper/cuda.h>
 #include <taper/factory.h>
+#include <taper/nn/linear.h>
+#include <taper/nn/optim.h>
+#include <taper/ops/conv.h>
 #include <taper/ops/pointwise.h>
+#include <taper/ops/reduce.h>
 
 #include <string>
 
@@ -18,7 +25,7 @@ Tensor on_cuda(IntSpan sizes) { return empty(sizes, {.device = kCuda}); }
 
 }  // namespace
 
-TEST_CASE("a freed cuda block serves the next request of its size", "[cuda][S125]") {
+TEST_CASE("a freed cuda block serves the next request of its size", "[cuda][S33]") {
   cuda::empty_cache();
   const void* first = on_cuda({1000}).data_ptr();
   const std::uint64_t asked = cuda::memory_stats().driver_allocations;
@@ -29,7 +36,7 @@ TEST_CASE("a freed cuda block serves the next request of its size", "[cuda][S125
   CHECK(cuda::memory_stats().driver_allocations == asked);
 }
 
-TEST_CASE("cuda blocks are split from a segment, and neighbours that are free become one again", "[cuda][S125]") {
+TEST_CASE("cuda blocks are split from a segment, and neighbours that are free become one again", "[cuda][S33]") {
   cuda::empty_cache();
   const std::size_t before = cuda::memory_reserved();
   {
@@ -42,7 +49,7 @@ TEST_CASE("cuda blocks are split from a segment, and neighbours that are free be
   CHECK(cuda::memory_reserved() - before == std::size_t(2) << 20);
 }
 
-TEST_CASE("cuda memory is counted while it is used, and the highest is remembered", "[cuda][S126]") {
+TEST_CASE("cuda memory is counted while it is used, and the highest is remembered", "[cuda][S155]") {
   cuda::reset_peak_memory_stats();
   const std::size_t before = cuda::memory_allocated();
   {
@@ -55,7 +62,7 @@ TEST_CASE("cuda memory is counted while it is used, and the highest is remembere
   CHECK(contains(cuda::memory_summary(), "allocated, highest"));
 }
 
-TEST_CASE("empty_cache gives free cuda segments back to the driver", "[cuda][S127]") {
+TEST_CASE("empty_cache gives free cuda segments back to the driver", "[cuda][S155]") {
   { const Tensor a = on_cuda({6 << 20}); }
   const std::size_t cached = cuda::memory_reserved();
 
@@ -64,7 +71,7 @@ TEST_CASE("empty_cache gives free cuda segments back to the driver", "[cuda][S12
   CHECK(cuda::memory_reserved() + (std::size_t(24) << 20) <= cached);
 }
 
-TEST_CASE("a request that cuda cannot serve empties the cache and tries again", "[cuda][S128]") {
+TEST_CASE("a request that cuda cannot serve empties the cache and tries again", "[cuda]") {
   const std::size_t total = cuda::device_properties().total_memory;
   if (total > std::size_t(1) << 30) return;  // only where memory is small enough to be filled, as it is emulated
   const std::uint64_t retries = cuda::memory_stats().retries;
@@ -76,7 +83,7 @@ TEST_CASE("a request that cuda cannot serve empties the cache and tries again", 
   CHECK(cuda::memory_stats().retries == retries + 1);
 }
 
-TEST_CASE("running out of cuda memory says how much there is and what to do", "[cuda][S128]") {
+TEST_CASE("running out of cuda memory says how much there is and what to do", "[cuda]") {
   const std::string message = message_of<OutOfMemoryError>([] { on_cuda({std::int64_t(1) << 40}); });
 
   CHECK(contains(message, "cuda:0 allocator: cannot allocate 4194304.0 MiB"));
@@ -85,7 +92,7 @@ TEST_CASE("running out of cuda memory says how much there is and what to do", "[
   CHECK(contains(message, "smaller batch"));
 }
 
-TEST_CASE("a cuda block that another stream uses is not handed out before that stream is done", "[cuda][S130]") {
+TEST_CASE("a cuda block that another stream uses is not handed out before that stream is done", "[cuda]") {
   cuda::empty_cache();
   const cuda::Stream side;
   const Tensor source = ones({1000}, {.device = kCuda});
@@ -114,7 +121,7 @@ TEST_CASE("a cuda tensor can be resized and keeps what fits", "[cuda]") {
   CHECK(values(x.narrow(0, 0, 3)) == Values{1, 2, 3});
 }
 
-TEST_CASE("pinned memory is memory of the host that says so, and its blocks are used again", "[cuda][S25][S131]") {
+TEST_CASE("pinned memory is memory of the host that says so, and its blocks are used again", "[cuda][S25][S133]") {
   const Tensor x = tensor({1.0, 2.0, 3.0}, {.device = cpu});
   const void* place = nullptr;
   {
@@ -128,4 +135,52 @@ TEST_CASE("pinned memory is memory of the host that says so, and its blocks are 
   }
   CHECK_FALSE(x.is_pinned());
   CHECK(x.pin_memory().data_ptr() == place);
+  CHECK(place != x.data_ptr());
+  CHECK(contains(message_of<DeviceError>([] { (void)on_cuda({2}).pin_memory(); }), "only memory of the host"));
+}
+
+TEST_CASE("cpu, pinned and cuda memory have allocators of their own, and cuda blocks are aligned", "[cuda][S26][S30]") {
+  const Tensor here = ones({3}, {.device = cpu});
+  const std::string of_cpu = here.storage()->allocator()->name();
+  const std::string of_cuda = on_cuda({3}).storage()->allocator()->name();
+  CHECK(of_cpu != of_cuda);
+  CHECK(of_cuda == "cuda:0");
+  CHECK(here.pin_memory().is_pinned());
+
+  TensorList blocks;
+  for (std::int64_t n = 1; n <= 4099; n += 41) {
+    blocks.push_back(empty({n}, {.dtype = uint8, .device = kCuda}));
+    CHECK(reinterpret_cast<std::uintptr_t>(blocks.back().impl()->data()) % 256 == 0);
+  }
+}
+
+TEST_CASE("what cuda kernels need for themselves is given back", "[cuda][S163]") {
+  const Tensor x = ones({2, 8, 90, 90}, {.device = kCuda}), w = ones({40, 8, 5, 5}, {.device = kCuda});
+  static_cast<void>(conv2d(x, w));  // whatever is made once
+  const std::size_t before = cuda::memory_allocated();
+  const Tensor y = conv2d(x, w);
+  const std::size_t with_result = cuda::memory_allocated();
+  const Tensor other = empty_like(y);
+  CHECK(with_result - before == cuda::memory_allocated() - with_result);
+}
+
+TEST_CASE("memory_use gives each category its bytes on cuda", "[cuda][S154]") {
+  nn::Linear model(999, 1);
+  model.to(kCuda);
+  optim::Adam optimizer(model.parameters());
+  const Tensor loss = model(ones({4, 999}, {.device = kCuda})).sum();
+  CHECK(memory_use({model, optimizer, loss}, kCuda).saved_activations == 4 * 999 * 4);
+  loss.backward();
+  optimizer.step();
+
+  const MemoryUse use = memory_use({model, optimizer, loss}, kCuda);
+  CHECK(use.parameters == 4000);
+  CHECK(use.gradients == 4000);
+  CHECK(use.optimizer_state == 8000);
+  CHECK(use.elsewhere == 0);
+  CHECK(use.parameters + use.gradients + use.optimizer_state + use.saved_activations + use.other_tensors ==
+        std::int64_t(cuda::memory_allocated()));
+  CHECK(contains(use.str(), "memory of cuda:0\n"));
+  CHECK(memory_use({model}).elsewhere == 8000);  // with the gradients
+  CHECK_THROWS_AS(memory_use({model}, meta), DeviceError);
 }

@@ -1,9 +1,13 @@
 // Copies between the host and CUDA devices, and what they make the host wait for.
 #include <taper/cuda.h>
 #include <taper/factory.h>
+#include <taper/nn/batchnorm.h>
+#include <taper/nn/data.h>
+#include <taper/nn/linear.h>
 #include <taper/ops/copy.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/reduce.h>
+#include <taper/ops/statistics.h>
 #include <taper/ops/view.h>
 
 #include "tests/support/catch.h"
@@ -70,7 +74,7 @@ TEST_CASE("a number on the cpu goes with cuda tensors, and so does its gradient"
   CHECK(factor.grad().item<double>() == 3);
 }
 
-TEST_CASE("operands on different devices are refused with both devices", "[cuda][S32][S169]") {
+TEST_CASE("operands on different devices are refused with both devices", "[cuda][S32][S166][S169]") {
   const Tensor here = ones({2}, {.device = cpu}), there = ones({2}, {.device = kCuda});
 
   const std::string message = message_of<DeviceError>([&] { here + there; });
@@ -80,7 +84,7 @@ TEST_CASE("operands on different devices are refused with both devices", "[cuda]
   CHECK(contains(message_of<DeviceError>([&] { (void)there.data<float>(); }), "copy it with x.to(taper::cpu)"));
 }
 
-TEST_CASE("waits for cuda are counted by their cause", "[cuda][S166]") {
+TEST_CASE("waits for cuda are counted by their cause", "[cuda][S130][S131]") {
   const Tensor x = ones({4}, {.device = kCuda});
   cuda::reset_sync_counts();
 
@@ -88,6 +92,9 @@ TEST_CASE("waits for cuda are counted by their cause", "[cuda][S166]") {
   CHECK(cuda::sync_count() == 0);
   CHECK(y.sum().item<float>() == 16);
   CHECK(values(y.cpu()) == Values(4, 4));
+  CHECK(cuda::sync_count() == 2);
+  CHECK_FALSE(to_string(y).empty());
+  CHECK(cuda::sync_count() == 3);
   cuda::synchronize();
 
   std::uint64_t items = 0, copies = 0;
@@ -96,11 +103,11 @@ TEST_CASE("waits for cuda are counted by their cause", "[cuda][S166]") {
     if (c.cause == "copy to cpu") copies += c.times;
   }
   CHECK(items == 1);
-  CHECK(copies == 1);
-  CHECK(cuda::sync_count() == 3);
+  CHECK(copies == 2);
+  CHECK(cuda::sync_count() == 4);
 }
 
-TEST_CASE("ForbidSync turns a wait into an error that names its cause", "[cuda][S166]") {
+TEST_CASE("ForbidSync turns a wait into an error that names its cause", "[cuda][S130]") {
   const Tensor x = ones({4}, {.device = kCuda});
   const cuda::ForbidSync forbidden;
 
@@ -110,7 +117,7 @@ TEST_CASE("ForbidSync turns a wait into an error that names its cause", "[cuda][
   CHECK_THROWS_AS(cuda::synchronize(), cuda::SyncError);
 }
 
-TEST_CASE("non_blocking copies from and to pinned memory do not wait", "[cuda][S129][S132]") {
+TEST_CASE("non_blocking copies from and to pinned memory do not wait", "[cuda][S129]") {
   const Tensor source = counting({1000}).pin_memory();
   Tensor back;
   {
@@ -129,7 +136,7 @@ TEST_CASE("non_blocking copies from and to pinned memory do not wait", "[cuda][S
   CHECK(target.equal(source * 3));
 }
 
-TEST_CASE("streams run their own work in order, and events order streams", "[cuda][S133][S137]") {
+TEST_CASE("streams run their own work in order, and events order streams", "[cuda][S137]") {
   const cuda::Stream side;
   CHECK(side.device() == kCuda);
   CHECK_FALSE(side == cuda::current_stream());
@@ -150,7 +157,7 @@ TEST_CASE("streams run their own work in order, and events order streams", "[cud
   CHECK(ready.query());
 }
 
-TEST_CASE("events measure time between two points of a stream", "[cuda][S133]") {
+TEST_CASE("events measure time between two points of a stream", "[cuda]") {
   cuda::Event begin(true), end(true);
   const Tensor x = ones({1000}, {.device = kCuda});
   begin.record();
@@ -163,7 +170,7 @@ TEST_CASE("events measure time between two points of a stream", "[cuda][S133]") 
   CHECK_THROWS_AS(plain.elapsed_time(end), ValueError);
 }
 
-TEST_CASE("a device that is not there is refused by name", "[cuda]") {
+TEST_CASE("a device that is not there is refused by name", "[cuda][S125]") {
   const int n = cuda::device_count();
   const std::string message = message_of<DeviceError>([&] { empty({2}, {.device = Device(DeviceType::CUDA, n)}); });
 
@@ -180,4 +187,71 @@ TEST_CASE("more dimensions than a cuda kernel takes are walked in parts", "[cuda
   const Tensor x = counting(sizes), y = x.permute(order);
 
   CHECK((x.cuda() + y.cuda()).cpu().equal(x + y));
+}
+
+TEST_CASE("a model on cuda refuses an input on the cpu, naming every operand", "[cuda][S126][S127][S132]") {
+  nn::Linear model(3, 2);
+  model.to(kCuda);
+  const Tensor x = ones({1, 3}, {.device = cpu});
+  const std::string message = full_message_of<DeviceError>([&] { model(x); });
+
+  for (const char* part : {"x float32[1, 3] on cpu", "weight float32[2, 3] on cuda:0", "bias float32[2] on cuda:0"})
+    CHECK(contains(message, part));
+  CHECK(contains(message_of<DeviceError>([&] { (void)x.cuda().data<float>(); }), "copy it with x.to(taper::cpu)"));
+}
+
+TEST_CASE("device_report lists parameters and buffers by device", "[cuda][S127]") {
+  struct Model final : nn::Module {
+    nn::Linear fc{2, 3};
+    nn::BatchNorm1d norm{3};
+    void members(nn::MemberVisitor& v) override { v("fc", fc), v("norm", norm); }
+  } model;
+  model.to(kCuda);
+  model.norm.to(cpu);
+
+  CHECK(model.device_report() ==
+        "cuda:0: 2 parameters, 0 buffers\n"
+        "  parameter fc.weight: float32[3, 2]\n"
+        "  parameter fc.bias: float32[3]\n"
+        "cpu: 2 parameters, 3 buffers\n"
+        "  parameter norm.weight: float32[3]\n"
+        "  parameter norm.bias: float32[3]\n"
+        "  buffer norm.running_mean: float32[3]\n"
+        "  buffer norm.running_var: float32[3]\n"
+        "  buffer norm.num_batches_tracked: int64[]\n");
+}
+
+TEST_CASE("a loader delivers batches on the cpu, whatever the default device", "[cuda]") {
+  const Device before = default_device();
+  set_default_device(kCuda);
+  data::DataLoader loader(data::TensorDataset(counting({3, 2}), counting({3})), {.batch_size = 2});
+  auto batch = loader.begin();
+  set_default_device(before);
+  CHECK((*batch).data.equal(counting({2, 2})));
+  CHECK((*batch).target.equal(counting({2})));
+}
+
+TEST_CASE("a loader can deliver batches in pinned memory", "[cuda][S134]") {
+  const Tensor rows = counting({10, 3});
+  data::DataLoader loader(data::TensorDataset(rows), {.batch_size = 4, .pin_memory = true});
+  std::int64_t n = 0;
+  for (auto& [x, target] : loader) {
+    CHECK(x.is_pinned());
+    CHECK_FALSE(target.defined());
+    const cuda::ForbidSync forbidden;
+    CHECK(x.to(kCuda, {.non_blocking = true}).device() == kCuda);
+    CHECK(x.equal(rows.narrow(0, n, x.size(0))));
+    n += x.size(0);
+  }
+  CHECK(n == 10);
+  for (auto& batch : data::DataLoader(data::TensorDataset(rows), {.batch_size = 4}))
+    CHECK_FALSE(batch.data.is_pinned());
+}
+
+TEST_CASE("a quantile that is none is refused on cuda before anything runs", "[cuda]") {
+  const bool before = cuda::immediate_checks();
+  cuda::set_immediate_checks(false);
+  const Tensor x = ones({3}, {.device = kCuda});
+  CHECK(contains(message_of<ValueError>([&] { (void)x.quantile(1.5); }), "q must lie in [0, 1], got 1.5"));
+  cuda::set_immediate_checks(before);
 }

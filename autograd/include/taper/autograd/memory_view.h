@@ -163,7 +163,7 @@ void append_to(std::string& s, const std::vector<TensorSummary>& tensors);
 
 // ---- What memory is used for ----------------------------------------------------------------------------------------
 
-/// Bytes of the CPU allocator by use. Each block counts once, for the first use in this order that it has.
+/// Bytes of a device's allocator by use. Each block counts once, for the first use in this order that it has.
 struct MemoryUse {
   std::int64_t parameters = 0, buffers = 0;
   std::int64_t gradients = 0;
@@ -171,16 +171,17 @@ struct MemoryUse {
   std::int64_t saved_activations = 0;  ///< what graphs keep for the backward pass
   std::int64_t other_tensors = 0;      ///< in use otherwise
   std::int64_t workspace = 0;          ///< of kernels: 0, as each gives its own back before it returns
-  std::int64_t rounding = 0;           ///< blocks are larger than what was asked for
+  std::int64_t rounding = 0;           ///< blocks are larger than what was asked for; on cuda, with other_tensors
   std::int64_t objects = 0;            ///< tensors, storages and nodes themselves
   std::int64_t cached = 0;             ///< kept by the allocator for later requests
   std::int64_t elsewhere = 0;          ///< of the owners' tensors, but memory of other allocators; in no other line
+  Device device = cpu;
   /// A line for each, and what is not counted.
   std::string str() const;
 };
 /// What can be told from the owners: parameters and buffers from modules, state from optimizers, saved activations from
 /// tensors with graphs, as in memory_use({model, optimizer, loss}).
-MemoryUse memory_use(const Owners& owners);
+MemoryUse memory_use(const Owners& owners, Device device = cpu);
 
 // ---- What keeps itself alive ----------------------------------------------------------------------------------------
 

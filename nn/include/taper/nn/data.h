@@ -87,6 +87,9 @@ struct DataLoaderOptions {
   int prefetch_factor = 2;                 ///< batches ahead, per worker
   std::optional<std::uint64_t> seed = {};  ///< of the shuffling; absent: that of default_generator(), see manual_seed()
   BatchTransform transform = {};
+  /// Batches on the cpu come in pinned memory, from which `to(device, {.non_blocking = true})` copies while the host
+  /// goes on. Nothing happens where there is no CUDA device.
+  bool pin_memory = false;
 };
 
 /// Goes through a data set in batches, once per `for (auto& [data, target] : loader)`.

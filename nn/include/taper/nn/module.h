@@ -169,6 +169,10 @@ class Module {
   /// convolutions, pools and norms, an input in channels_last order stays so up to the output.
   Module& to(MemoryFormat format);
 
+  /// Parameters and buffers by device, a line for each: what to look at when an operator says that its operands are on
+  /// different ones.
+  std::string device_report() const;
+
   /// Calls f(*this, input) before forward(); what it returns, unless undefined, becomes the input.
   template <class F>
   HookHandle register_forward_pre_hook(F f) {
