@@ -79,7 +79,8 @@ struct SumOfSquares {
 
   Acc start(std::int64_t) const { return 0; }
   Acc row(Acc acc, const T* p, std::int64_t n, std::int64_t stride, Place at) const {
-    const double c = center ? center[at.result] : 0;
+    if (!center) return acc + sum_run(p, n, stride, [](const auto& v) { return v * v; });
+    const double c = center[at.result];
     return acc + sum_run(p, n, stride, [c](const auto& v) { return (v - c) * (v - c); });
   }
   void columns(Acc* acc, const T* p, std::int64_t width, std::int64_t rows, std::int64_t stride, Place at) const {
