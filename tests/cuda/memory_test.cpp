@@ -49,7 +49,7 @@ TEST_CASE("cuda blocks are split from a segment, and neighbours that are free be
   CHECK(cuda::memory_reserved() - before == std::size_t(2) << 20);
 }
 
-TEST_CASE("cuda memory is counted while it is used, and the highest is remembered", "[cuda][S155]") {
+TEST_CASE("cuda memory is counted while it is used, and the highest is remembered", "[cuda][S155][S156]") {
   cuda::reset_peak_memory_stats();
   const std::size_t before = cuda::memory_allocated();
   {
@@ -60,6 +60,7 @@ TEST_CASE("cuda memory is counted while it is used, and the highest is remembere
   CHECK(cuda::memory_allocated() == before);
   CHECK(cuda::max_memory_allocated() - before >= std::size_t(1) << 18);
   CHECK(contains(cuda::memory_summary(), "allocated, highest"));
+  CHECK(contains(cuda::memory_summary(), "not counted here: what CUDA's context and libraries take"));
 }
 
 TEST_CASE("empty_cache gives free cuda segments back to the driver", "[cuda][S155]") {

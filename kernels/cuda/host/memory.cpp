@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "blas.h"
 #include "caching_allocator.h"
 #include "device.h"
 #include "pinned_allocator.h"
@@ -34,6 +35,7 @@ void reset_peak_memory_stats(int device) {
 
 std::string memory_summary(int device) {
   if (!is_available()) return why_unavailable();
+  using cuda_kernels::kWorkspaceBytes;
   const MemoryStats s = memory_stats(device);
   constexpr double kMiB = 1 << 20;
   std::string text = "memory of " + std::string(allocator_of(device).name()) + '\n';
@@ -48,6 +50,8 @@ std::string memory_summary(int device) {
   text += row("segments from the driver", double(s.driver_allocations), "");
   text += row("segments given back", double(s.driver_frees), "");
   text += row("cache emptied for memory", double(s.retries), "");
+  text += "not counted here: what CUDA's context and libraries take for themselves, and workspaces of cuBLAS, ";
+  text += std::to_string(kWorkspaceBytes >> 20) + " MiB for each stream that multiplies matrices\n";
   return text;
 }
 
