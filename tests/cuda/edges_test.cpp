@@ -10,6 +10,7 @@
 #include <taper/ops/embedding.h>
 #include <taper/ops/index.h>
 #include <taper/ops/loss.h>
+#include <taper/ops/norm_samples.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/pool.h>
 #include <taper/ops/reduce.h>
@@ -266,4 +267,11 @@ TEST_CASE("the largest integer is no NaN to a median on cuda", "[cuda]") {
     CHECK(there(x).median().item<std::int64_t>() == 3);
     CHECK(std::get<0>(there(x).median(0)).item<std::int64_t>() == 3);
   }
+}
+
+TEST_CASE("a layer norm of which the bias alone wants a gradient gives it on cuda", "[cuda]") {
+  const Tensor bias = there(zeros({3}, kHere)).requires_grad_();
+  const Tensor x = there(tensor({{1., 2., 4.}, {0., 5., 1.}}, kHere));
+  layer_norm(x, {3}, there(ones({3}, kHere)), bias).sum().backward();
+  CHECK(values(bias.grad()) == Values{2, 2, 2});
 }
