@@ -6,7 +6,7 @@
 namespace taper {
 namespace {
 
-IntPair last_two(const Tensor& t) { return {t.size(2), t.size(3)}; }
+Pool2dImage image_of(const Tensor& t) { return {{t.size(2), t.size(3)}, suggested_memory_format(t)}; }
 
 struct MaxPool2dBackward final : Node {
   Saved input{this, "x"}, indices{this, "indices"};
@@ -17,7 +17,7 @@ struct MaxPool2dBackward final : Node {
   }
   void save_output(const std::array<Tensor, 2>& y) { indices = y[1]; }
   Gradients apply(Gradients g) override {
-    return {ops::max_pool2d_backward(g[0], indices.get(), last_two(input.get()), window)};
+    return {ops::max_pool2d_backward(g[0], indices.get(), image_of(input.get()), window)};
   }
 };
 
@@ -25,7 +25,7 @@ struct MaxPool2dBackward final : Node {
 struct MaxPool2dBackwardBackward final : Node {
   Saved indices{this, "indices"};
   Pool2dWindow window;
-  void save(const Tensor&, const Tensor& i, const IntPair&, const Pool2dWindow& o) {
+  void save(const Tensor&, const Tensor& i, const Pool2dImage&, const Pool2dWindow& o) {
     window = o;
     indices = i;
   }
@@ -35,33 +35,33 @@ struct MaxPool2dBackwardBackward final : Node {
 struct MaxPool2dAtBackward final : Node {
   Saved indices{this, "indices"};
   Pool2dWindow window;
-  IntPair size = 0;
+  Pool2dImage image;
   void save(const Tensor& x, const Tensor& i, const Pool2dWindow& o) {
     window = o;
-    size = last_two(x);
+    image = image_of(x);
     indices = i;
   }
   Gradients apply(Gradients g) override {
-    return {ops::max_pool2d_backward(g[0], indices.get(), size, window), Tensor()};
+    return {ops::max_pool2d_backward(g[0], indices.get(), image, window), Tensor()};
   }
 };
 
 struct AvgPool2dBackward final : Node {
   Pool2dWindow window;
   AvgPool2dDivision division;
-  IntPair size = 0;
+  Pool2dImage image;
   void save(const Tensor& x, const Pool2dWindow& o, const AvgPool2dDivision& d) {
     window = o;
     division = d;
-    size = last_two(x);
+    image = image_of(x);
   }
-  Gradients apply(Gradients g) override { return {ops::avg_pool2d_backward(g[0], size, window, division)}; }
+  Gradients apply(Gradients g) override { return {ops::avg_pool2d_backward(g[0], image, window, division)}; }
 };
 
 struct AvgPool2dBackwardBackward final : Node {
   Pool2dWindow window;
   AvgPool2dDivision division;
-  void save(const Tensor&, const IntPair&, const Pool2dWindow& o, const AvgPool2dDivision& d) {
+  void save(const Tensor&, const Pool2dImage&, const Pool2dWindow& o, const AvgPool2dDivision& d) {
     window = o;
     division = d;
   }

@@ -52,7 +52,7 @@ void max_pool2d(std::array<Tensor, 2>& out, const Tensor& input, const Pool2dWin
   });
 }
 
-void max_backward(Tensor& out, const Tensor& grad, const Tensor& indices, const IntPair&, const Pool2dWindow& o) {
+void max_backward(Tensor& out, const Tensor& grad, const Tensor& indices, const Pool2dImage&, const Pool2dWindow& o) {
   if (out.numel() == 0) return;
   const MemoryFormat format = common_order(out, grad);
   const Tensor dy = operand_in_order("max_pool2d_backward", grad, format), places = in_order(indices, format);
@@ -105,7 +105,8 @@ void avg_pool2d(Tensor& out, const Tensor& input, const Pool2dWindow& o, const A
   });
 }
 
-void avg_backward(Tensor& out, const Tensor& grad, const IntPair&, const Pool2dWindow& o, const AvgPool2dDivision& d) {
+void avg_backward(Tensor& out, const Tensor& grad, const Pool2dImage&, const Pool2dWindow& o,
+                  const AvgPool2dDivision& d) {
   if (out.numel() == 0) return;
   const MemoryFormat format = common_order(out, grad);
   const Tensor dy = operand_in_order("avg_pool2d_backward", grad, format);

@@ -56,12 +56,17 @@ std::array<TensorSpec, 2> infer_max_pool2d(const Tensor& x, const Pool2dWindow& 
   return {y, TensorSpec{y.geometry, compact ? uint8 : int64, y.device}};
 }
 
-TensorSpec infer_max_pool2d_backward(const Tensor& grad, const Tensor& indices, const IntPair& size,
+/// Images whose pooling has the gradient `grad`.
+TensorSpec before_pooling(const Tensor& grad, const Pool2dImage& image) {
+  return {dense_geometry({grad.size(0), grad.size(1), image.size.h, image.size.w}, image.order), grad.dtype(),
+          grad.device()};
+}
+
+TensorSpec infer_max_pool2d_backward(const Tensor& grad, const Tensor& indices, const Pool2dImage& image,
                                      const Pool2dWindow&) {
   check<ShapeError>(grad.sizes() == indices.sizes(), "max_pool2d_backward: grad ", grad.spec(), " and indices ",
                     indices.spec(), " differ in shape");
-  return {dense_geometry({grad.size(0), grad.size(1), size.h, size.w}, suggested_memory_format(grad)), grad.dtype(),
-          grad.device()};
+  return before_pooling(grad, image);
 }
 
 TensorSpec infer_max_pool2d_at(const Tensor& x, const Tensor& indices, const Pool2dWindow&) {
@@ -72,10 +77,9 @@ TensorSpec infer_avg_pool2d(const Tensor& x, const Pool2dWindow& o, const AvgPoo
   return infer_pool("avg_pool2d", x, o);
 }
 
-TensorSpec infer_avg_pool2d_backward(const Tensor& grad, const IntPair& size, const Pool2dWindow&,
+TensorSpec infer_avg_pool2d_backward(const Tensor& grad, const Pool2dImage& image, const Pool2dWindow&,
                                      const AvgPool2dDivision&) {
-  return {dense_geometry({grad.size(0), grad.size(1), size.h, size.w}, suggested_memory_format(grad)), grad.dtype(),
-          grad.device()};
+  return before_pooling(grad, image);
 }
 
 /// One image as a batch of one.
@@ -95,14 +99,14 @@ std::array<Tensor, 2> max_pool(const Tensor& x, IntPair kernel, const MaxPool2dO
 namespace ops {
 constinit StructuredOp<std::array<Tensor, 2>(Tensor, Pool2dWindow, bool)> max_pool2d{"max_pool2d", "x, window, compact",
                                                                                      infer_max_pool2d};
-constinit StructuredOp<Tensor(Tensor, Tensor, IntPair, Pool2dWindow)> max_pool2d_backward{
-    "max_pool2d_backward", "grad, indices, size, window", infer_max_pool2d_backward};
+constinit StructuredOp<Tensor(Tensor, Tensor, Pool2dImage, Pool2dWindow)> max_pool2d_backward{
+    "max_pool2d_backward", "grad, indices, image, window", infer_max_pool2d_backward};
 constinit StructuredOp<Tensor(Tensor, Tensor, Pool2dWindow)> max_pool2d_at{"max_pool2d_at", "x, indices, window",
                                                                            infer_max_pool2d_at};
 constinit StructuredOp<Tensor(Tensor, Pool2dWindow, AvgPool2dDivision)> avg_pool2d{"avg_pool2d", "x, window, division",
                                                                                    infer_avg_pool2d};
-constinit StructuredOp<Tensor(Tensor, IntPair, Pool2dWindow, AvgPool2dDivision)> avg_pool2d_backward{
-    "avg_pool2d_backward", "grad, size, window, division", infer_avg_pool2d_backward};
+constinit StructuredOp<Tensor(Tensor, Pool2dImage, Pool2dWindow, AvgPool2dDivision)> avg_pool2d_backward{
+    "avg_pool2d_backward", "grad, image, window, division", infer_avg_pool2d_backward};
 }  // namespace ops
 
 Tensor max_pool2d(const Tensor& x, IntPair kernel_size, const MaxPool2dOptions& options) {

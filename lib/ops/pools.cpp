@@ -43,7 +43,14 @@ IntVec output_sizes(const char* op, const Tensor& x, const OutputSizes& wanted) 
 }
 Tensor adaptive_avg_pool(const char* op, const Tensor& any, const OutputSizes& wanted, int dims) {
   const auto [x, is_batch] = batch_of(op, any, dims);
-  return finished(interpolate(x, {.size = output_sizes(op, x, wanted), .mode = "area"}), is_batch);
+  const IntVec sizes = output_sizes(op, x, wanted);
+  bool are_equal = dims <= 2;
+  for (std::size_t d = 0; d < sizes.size(); ++d) are_equal = are_equal && x.size(std::int64_t(d) + 2) % sizes[d] == 0;
+  if (!are_equal) return finished(interpolate(x, {.size = sizes, .mode = "area"}), is_batch);
+  // Parts of one size are windows.
+  const std::int64_t w = x.size(-1) / sizes.back();
+  if (dims == 2) return finished(avg_pool2d(x, {x.size(2) / sizes[0], w}), is_batch);
+  return finished(avg_pool2d(x.unsqueeze(2), {1, w}).squeeze(2), is_batch);
 }
 
 /// Part i of n parts of a dim: from begin up to end.

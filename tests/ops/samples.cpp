@@ -460,9 +460,9 @@ void add_images(Table& t) {
       .with({real({0, 2, 4, 4})}, halves, true);
   const Pool2dWindow whole{.kernel = 4, .stride = 4}, sliding{.kernel = 3, .stride = 1};
   row<ops::max_pool2d_backward>(t)
-      .with({real({1, 2, 1, 1}), index({1, 2, 1, 1}, 16)}, IntPair(4), whole)
-      .with({real({1, 2, 2, 2}), bytes({1, 2, 2, 2}, 4)}, IntPair(4), halves)
-      .with({real({2, 1, 2, 2}), bytes({2, 1, 2, 2}, 9)}, IntPair(4), sliding);
+      .with({real({1, 2, 1, 1}), index({1, 2, 1, 1}, 16)}, Pool2dImage{4}, whole)
+      .with({real({1, 2, 2, 2}), bytes({1, 2, 2, 2}, 4)}, Pool2dImage{4}, halves)
+      .with({real({2, 1, 2, 2}), bytes({2, 1, 2, 2}, 9)}, Pool2dImage{4}, sliding);
   row<ops::max_pool2d_at>(t)
       .with({real({1, 2, 4, 4}), index({1, 2, 1, 1}, 16)}, whole)
       .with({real({1, 2, 4, 4}), bytes({1, 2, 2, 2}, 4)}, halves)
@@ -474,8 +474,8 @@ void add_images(Table& t) {
       .with({real({2, 1, 3, 3})}, overlapping, fixed)
       .with({real({0, 2, 4, 4})}, halves, all);
   row<ops::avg_pool2d_backward>(t)
-      .with({real({1, 2, 2, 2})}, IntPair(4), halves, all)
-      .with({real({2, 1, 3, 3})}, IntPair(3), overlapping, inside);
+      .with({real({1, 2, 2, 2})}, Pool2dImage{4}, halves, all)
+      .with({real({2, 1, 3, 3})}, Pool2dImage{3}, overlapping, inside);
 
   const BatchNormOptions training{.training = true, .momentum = 0.1, .eps = 1e-2}, use{.eps = 1e-2};
   row<ops::batch_norm>(t)

@@ -62,7 +62,7 @@ void forward_max(std::array<Tensor, 2>& out, const Tensor& input, const Pool2dWi
   });
 }
 
-void backward_max(Tensor& out, const Tensor& grad, const Tensor& indices, const IntPair&, const Pool2dWindow& o) {
+void backward_max(Tensor& out, const Tensor& grad, const Tensor& indices, const Pool2dImage&, const Pool2dWindow& o) {
   if (out.numel() == 0) return;
   const MemoryFormat format = common_order(out, grad);
   const Tensor dy = operand_in_order("max_pool2d_backward", grad, format), places = in_order(indices, format);
@@ -94,7 +94,7 @@ void forward_average(Tensor& out, const Tensor& input, const Pool2dWindow& o, co
                     [&]<class T>(Type<T>) { average_pool(on.queue(), s, values_of<T>(x), place_of<T>(out)); });
 }
 
-void backward_average(Tensor& out, const Tensor& grad, const IntPair&, const Pool2dWindow& o,
+void backward_average(Tensor& out, const Tensor& grad, const Pool2dImage&, const Pool2dWindow& o,
                       const AvgPool2dDivision& d) {
   if (out.numel() == 0) return;
   const MemoryFormat format = common_order(out, grad);

@@ -57,6 +57,13 @@ struct Pool2dWindow {
   IntPair kernel = 1, stride = 1, padding = 0, dilation = 1;
   bool ceil_mode = false;
 };
+/// What a pooling went over: how high and wide the images were, and how they lay in memory, which one result for each
+/// channel does not tell.
+struct Pool2dImage {
+  using plain_argument = void;
+  IntPair size = 1;
+  MemoryFormat order = MemoryFormat::contiguous;
+};
 /// How a sum becomes a mean.
 struct AvgPool2dDivision {
   using plain_argument = void;
@@ -69,13 +76,13 @@ namespace ops {
 // which must then have at most 256 elements.
 /// Values and places.
 extern StructuredOp<std::array<Tensor, 2>(Tensor, Pool2dWindow, bool)> max_pool2d;
-/// From grad and places, for an x of this height and width: adds each element of grad at its place.
-extern StructuredOp<Tensor(Tensor, Tensor, IntPair, Pool2dWindow)> max_pool2d_backward;
+/// From grad and places, for such an x: adds each element of grad at its place.
+extern StructuredOp<Tensor(Tensor, Tensor, Pool2dImage, Pool2dWindow)> max_pool2d_backward;
 /// The elements of x at the places: the adjoint of max_pool2d_backward.
 extern StructuredOp<Tensor(Tensor, Tensor, Pool2dWindow)> max_pool2d_at;
 extern StructuredOp<Tensor(Tensor, Pool2dWindow, AvgPool2dDivision)> avg_pool2d;
-/// From grad, for an x of this height and width.
-extern StructuredOp<Tensor(Tensor, IntPair, Pool2dWindow, AvgPool2dDivision)> avg_pool2d_backward;
+/// From grad, for such an x.
+extern StructuredOp<Tensor(Tensor, Pool2dImage, Pool2dWindow, AvgPool2dDivision)> avg_pool2d_backward;
 }  // namespace ops
 
 }  // namespace taper
