@@ -9,6 +9,8 @@
 #include <cstring>
 #include <limits>
 
+#include "ops/constant_on.h"
+
 namespace taper {
 namespace {
 
@@ -78,7 +80,7 @@ template <class F>
 Tensor computed(const char* factory, IntSpan sizes, DType dtype, const TensorOptions& options, F&& fill) {
   Tensor t = empty(sizes, TensorOptions{dtype, options.device.is_meta() ? meta : cpu});
   if (!t.device().is_meta()) fill(t);
-  if (t.device() != options.device) t = t.to(options.device);
+  if (t.device() != options.device) t = constant_on(options.device, t);
   return finish(factory, t, options);
 }
 

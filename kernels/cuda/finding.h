@@ -22,13 +22,14 @@ enum class Watcher : std::int32_t {
   bernoulli,
   cross_entropy,
   nll_loss,
+  values,  // of what, says the text of that number
 };
 
 struct Finding {
   std::int64_t position;
   double number;
   std::int64_t size;  // of the dim
-  std::int32_t dim;
+  std::int32_t dim;   // or the number of a text
   Watcher watcher;
   std::int32_t there;  // 1: this is a finding
 };

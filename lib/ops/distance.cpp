@@ -5,6 +5,7 @@
 #include <taper/ops/view.h>
 #include <taper/promotion.h>
 
+#include "constant_on.h"
 #include "wrap_dim.h"
 #include "write_out.h"
 
@@ -64,7 +65,7 @@ Tensor dist(const Tensor& x1, const Tensor& x2, double p) { return norm(x1.sub(x
 Tensor pdist(const Tensor& x, double p) {
   check<ShapeError>(x.dim() == 2, "pdist: needs rows of vectors, got ", x);
   check<ValueError>(p >= 0, "pdist: p is ", p, ", expected 0 or more");
-  const Tensor pairs = triu_indices(x.size(0), x.size(0), 1).to(x.device());
+  const Tensor pairs = constant_on(x.device(), triu_indices(x.size(0), x.size(0), 1));
   return norm(x.index_select(0, pairs.select(0, 0)).sub(x.index_select(0, pairs.select(0, 1))), p, IntSpan{-1});
 }
 Tensor Tensor::dist(const Tensor& other, double p) const { return taper::dist(*this, other, p); }

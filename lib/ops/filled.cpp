@@ -13,6 +13,7 @@
 #include <taper/random.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "value_checks.h"
@@ -84,8 +85,8 @@ Tensor& bernoulli_out(Tensor& out, const Tensor& p, Generator& generator) {
 Tensor normal(const Tensor& mean, const Tensor& std, Generator& generator) {
   const DType dtype = result_type(mean, std);
   check<DTypeError>(is_floating(dtype), "normal: needs floating numbers, got mean ", mean, " and std ", std);
-  if (looks_at_values(std))
-    check<ValueError>(std.detach().ge(0).all().item<bool>(), "normal: std has elements below 0");
+  expect_between("normal", std, 0, std::numeric_limits<double>::infinity(),
+                 "std must hold standard deviations, 0 or more");
   const Tensor sum = mean.detach().add(std.detach());  // of the shape of the result, on its device
   return randn_like(sum, dtype, generator).mul(std).add(mean);
 }
@@ -104,13 +105,10 @@ Tensor multinomial(const Tensor& p, std::int64_t num_samples, bool replacement, 
                     " cannot be drawn; pass replacement = true");
   const NoGradGuard no_grad;
   const Tensor weight = p.detach().to(float64);
-  if (looks_at_values(weight)) {
-    check<ValueError>(weight.ge(0).logical_and(weight.isfinite()).all().item<bool>(),
-                      "multinomial: p has elements that are negative or not finite");
-    const std::int64_t needed = replacement ? 1 : num_samples;
-    check<ValueError>(weight.gt(0).sum(-1).ge(needed).all().item<bool>(), "multinomial: fewer than ", needed,
-                      " elements of p are above 0, which is what is drawn from");
-  }
+  constexpr double most = std::numeric_limits<double>::max();
+  expect_between("multinomial", weight, 0, most, "p must hold finite numbers, 0 or more");
+  expect_between("multinomial", weight.gt(0).sum(-1), double(replacement ? 1 : num_samples), most,
+                 "each row of p must have as many elements above 0 as are drawn without replacement, and one at least");
   if (replacement) {
     const Tensor sums = weight.cumsum(-1), shares = sums.div(sums.narrow(-1, n - 1, 1));
     IntVec sizes = p.sizes().vec();

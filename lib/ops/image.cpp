@@ -2,6 +2,8 @@
 #include <taper/operator.h>
 #include <taper/ops/image.h>
 
+#include "constant_on.h"
+
 namespace taper {
 
 namespace {
@@ -24,7 +26,7 @@ TensorSpec infer(const Tensor& images, const ImageScale& scale) {
 
 /// The numbers as [c, 1, 1], to broadcast over pictures.
 Tensor per_channel(const std::vector<double>& values, const Tensor& like) {
-  Tensor t = from_vector(std::vector<double>(values)).to(like.device(), like.dtype());
+  Tensor t = constant_on(like.device(), from_vector(std::vector<double>(values)).to(like.dtype()));
   if (values.size() == 1) return t.view(IntSpan{});
   return t.view({std::int64_t(values.size()), 1, 1});
 }

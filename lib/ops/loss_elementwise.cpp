@@ -8,6 +8,7 @@
 #include <taper/promotion.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "elementwise.h"
@@ -19,10 +20,8 @@ namespace taper {
 namespace {
 
 TensorSpec infer_bce(const Tensor& input, const Tensor& target) {
-  if (looks_at_values(input))
-    check<ValueError>(input.ge(0).logical_and(input.le(1)).all().item<bool>(),
-                      "binary_cross_entropy: input must hold probabilities, from 0 to 1, and ", input,
-                      " has an element that is none; binary_cross_entropy_with_logits takes any numbers");
+  expect_between("binary_cross_entropy", input, 0, 1,
+                 "input must hold probabilities, from 0 to 1 (binary_cross_entropy_with_logits takes any numbers)");
   return elementwise_spec("binary_cross_entropy", input.dtype(), input, target);
 }
 
@@ -144,8 +143,7 @@ Tensor gaussian_nll_loss(const Tensor& input, const Tensor& target, const Tensor
   }
   check<ShapeError>(broadcast_sizes(op, input.sizes(), target.sizes()) == input.sizes().vec(), op, ": target ",
                     target.sizes(), " does not broadcast to input ", input.sizes());
-  if (looks_at_values(v))
-    check<ValueError>(v.detach().ge(0).all().item<bool>(), op, ": var ", var, " has a negative element");
+  expect_between(op, v, 0, std::numeric_limits<double>::infinity(), "var must hold variances, 0 or more");
   // Raised to eps in value only.
   const Tensor fixed = v.detach();
   v = v.add(fixed.clamp_min(o.eps).sub(fixed));

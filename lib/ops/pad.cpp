@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "constant_on.h"
 #include "image_order.h"
 
 namespace taper {
@@ -87,7 +88,7 @@ Tensor pad(const Tensor& self, IntSpan pad, std::string_view mode, std::optional
     const std::int64_t n = self.size(dim_of(k));
     std::vector<std::int64_t> from;
     for (std::int64_t i = -ends.before; i < n + ends.after; ++i) from.push_back(shown_at(i, n, edge));
-    out = index_select(out, order.dim(dim_of(k)), from_vector(std::move(from)).to(self.device()));
+    out = index_select(out, order.dim(dim_of(k)), constant_on(self.device(), from_vector(std::move(from))));
   }
   out = order.back(out);
   return out.is_alias_of(self) ? self.clone() : out;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "constant_on.h"
 #include "write_out.h"
 
 namespace taper {
@@ -91,7 +92,7 @@ struct Pool3d {
     return all;
   }
   Tensor shaped(std::vector<std::int64_t>&& values) const {
-    return from_vector(std::move(values), IntVec{axes[0].count, axes[1].count, axes[2].count}).to(x.device());
+    return constant_on(x.device(), from_vector(std::move(values), IntVec{axes[0].count, axes[1].count, axes[2].count}));
   }
   Tensor finished(const Tensor& y) const { return is_batch ? y : y.squeeze(0); }
 };
@@ -113,7 +114,7 @@ std::pair<Tensor, Tensor> max_pool3d_with_indices(const Tensor& x, IntTriple ker
   // A place is where the window begins, counted through the volume, and the tap's offset from there.
   const Tensor begin = pool.shaped(pool.of_windows(
       [](std::int64_t at, const Axis& a, std::int64_t window) { return at * a.size + a.begin(window); }, 0));
-  const Tensor from = from_vector(std::move(offsets)).to(x.device());
+  const Tensor from = constant_on(x.device(), from_vector(std::move(offsets)));
   const Tensor places = index_select(from, 0, best.reshape(-1)).view(best.sizes()).add(begin);
   return {pool.finished(values), pool.finished(places)};
 }

@@ -11,6 +11,7 @@
 #include <taper/ops/view.h>
 #include <taper/promotion.h>
 
+#include "constant_on.h"
 #include "wrap_dim.h"
 #include "write_out.h"
 
@@ -186,7 +187,7 @@ Tensor combinations(const Tensor& self, std::int64_t r, bool with_replacement) {
     }
   }
   const std::int64_t count = std::int64_t(rows.size()) / r;
-  return self.take(from_vector(std::move(rows), IntVec{count, r}).to(self.device()));
+  return self.take(constant_on(self.device(), from_vector(std::move(rows), IntVec{count, r})));
 }
 
 Tensor Tensor::rot90(std::int64_t k, IntSpan dims) const { return taper::rot90(*this, k, dims); }

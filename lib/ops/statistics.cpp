@@ -93,8 +93,7 @@ Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::opt
   check<ValueError>(std::find(std::begin(kinds), std::end(kinds), interpolation) != std::end(kinds), op,
                     ": interpolation is '", interpolation,
                     "', expected \"linear\", \"lower\", \"higher\", \"midpoint\" or \"nearest\"");
-  if (looks_at_values(q) && !q.detach().ge(0).logical_and(q.detach().le(1)).all().item<bool>())
-    raise<ValueError>(op, ": q must lie in [0, 1], got ", to_string(q.detach()));
+  expect_between(op, q, 0, 1, "q must lie in [0, 1]");
 
   const Tensor lines = dim ? with_last(op, self, *dim) : self.reshape(-1);
   need_entries(op, lines, self);

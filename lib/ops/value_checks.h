@@ -9,4 +9,8 @@ inline bool looks_at_values(const Tensor& t) {
   return t.device().is_cpu() || (t.device().is_cuda() && cuda::detail::checks_now(t.device()));
 }
 
+/// Throws ValueError, with `op` and what was expected, unless all of t lies between low and high; NaN does not. On
+/// cuda, where checks are not immediate, a kernel looks and the next wait throws. Both texts must live on.
+void expect_between(const char* op, const Tensor& t, double low, double high, const char* what);
+
 }  // namespace taper

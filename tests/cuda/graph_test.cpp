@@ -14,9 +14,12 @@
 #include <taper/ops/dropout.h>
 #include <taper/ops/loss.h>
 #include <taper/ops/optim.h>
+#include <taper/ops/pad.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/pool.h>
+#include <taper/ops/pools.h>
 #include <taper/ops/reduce.h>
+#include <taper/ops/resample.h>
 #include <taper/ops/view.h>
 #include <taper/random.h>
 
@@ -409,6 +412,27 @@ TEST_CASE("cuda graphs say what is wrong with the order of calls", "[cuda][graph
     forgotten.capture_begin();
   }
   CHECK_FALSE(cuda::is_current_stream_capturing());
+}
+
+TEST_CASE("a cuda graph keeps the tables that operators make on the cpu", "[cuda][graph]") {
+  const Tensor x = ones({1, 2, 5, 7}, {.device = kCuda});
+  const auto compute = [&x] {
+    const Tensor larger = interpolate(x, {.size = {8, 9}, .mode = "bilinear"});
+    const Tensor counted = larger + arange(9., {.device = x.device()}) + tensor({2.}, {.device = x.device()});
+    const Tensor mirrored = taper::pad(counted, {1, 2}, "reflect");
+    return TensorList{mirrored, adaptive_avg_pool2d(x, {3}), eye(3, 3, {.device = x.device()}),
+                      linspace(0, 1, 4, {.device = x.device()}), adaptive_max_pool2d(x, {{2}, {3}})};
+  };
+  cuda::Graph graph;
+  TensorList results;
+  graph.capture([&] { results = compute(); });
+  for (int i = 0; i < 3; ++i) {
+    Tensor(x).normal_();
+    (void)full({64}, -1., {.device = cpu}).pin_memory();  // what is free on the host is used again
+    graph.replay();
+    const TensorList expected = compute();
+    for (std::size_t k = 0; k < expected.size(); ++k) CHECK(equal(results[k], expected[k]));
+  }
 }
 
 TEST_CASE("what a cuda graph cannot hold is refused in its capture", "[cuda][graph]") {

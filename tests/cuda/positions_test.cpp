@@ -3,11 +3,16 @@
 #include <taper/factory.h>
 #include <taper/ops/embedding.h>
 #include <taper/ops/index.h>
+#include <taper/ops/loss_elementwise.h>
 #include <taper/ops/pointwise.h>
 #include <taper/ops/reduce.h>
 #include <taper/ops/sort.h>
+#include <taper/ops/statistics.h>
 #include <taper/ops/view.h>
 #include <taper/random.h>
+
+#include <cmath>
+#include <limits>
 
 #include "tests/support/catch.h"
 #include "tests/support/message.h"
@@ -160,6 +165,49 @@ TEST_CASE("checks of cuda positions are immediate where that is asked for, and c
   CHECK(contains(message, "index_put: index 4 is out of range for dim 0 of float32[4] on cuda:0, which has size 4"));
   CHECK(cuda::sync_counts()[0].cause == "check of positions");
   CHECK(values(x) == Values(4, 0));
+}
+
+TEST_CASE("numbers that an operator cannot take are found on cuda without waiting, each kind with its own words",
+          "[cuda]") {
+  const ChecksLater later;
+  const auto there = [](std::initializer_list<TensorData> numbers) {
+    return on_cuda(tensor(numbers, {.dtype = float32, .device = cpu}));
+  };
+  const auto check_finds = [&](const char* words, const auto& f) {
+    INFO(words);
+    {
+      const cuda::ForbidSync no_waiting;
+      f();
+    }
+    const std::string message = message_of<ValueError>([] { cuda::synchronize(); });
+    CHECK(contains(message, words));
+    CHECK(contains(message, "TAPER_CUDA_CHECKS=immediate"));
+    CHECK_NOTHROW(cuda::synchronize());
+  };
+  const Tensor half = there({0.5, 0.5});
+  check_finds("binary_cross_entropy: input must hold probabilities", [&] {
+    binary_cross_entropy(there({0.5, 2}), half);
+  });
+  check_finds("an element is nan", [&] { binary_cross_entropy(there({0.5, std::nan("")}), half); });
+  check_finds("an element is -2", [&] { binary_cross_entropy(there({0.5, -2}).to(bfloat16), half.to(bfloat16)); });
+  check_finds("gaussian_nll_loss: var must hold variances, 0 or more; an element is -1", [&] {
+    gaussian_nll_loss(half, half, there({1, -1}));
+  });
+  check_finds("normal: std must hold standard deviations", [&] { normal(half, there({1, -1})); });
+  check_finds("multinomial: p must hold finite numbers, 0 or more; an element is -3", [&] {
+    there({0.5, -3, 1}).multinomial(1);
+  });
+  check_finds("multinomial: p must hold finite numbers, 0 or more; an element is inf", [&] {
+    there({0.5, std::numeric_limits<double>::infinity()}).multinomial(1);
+  });
+  check_finds("multinomial: each row of p must have as many elements above 0", [&] {
+    there({0, 1, 0}).multinomial(2);
+  });
+  check_finds("quantile: q must lie in [0, 1]; an element is 1.5", [&] { half.quantile(there({0.5, 1.5})); });
+
+  binary_cross_entropy(there({0, 1}), half);  // both ends are allowed
+  there({0, 1, 0}).multinomial(1);
+  CHECK_NOTHROW(cuda::synchronize());
 }
 
 TEST_CASE("a training step with an embedding does not wait for the cuda device", "[cuda]") {

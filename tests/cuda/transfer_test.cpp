@@ -14,6 +14,10 @@
 #include "tests/support/message.h"
 #include "tests/support/values.h"
 
+#if __has_include(<cuemu.h>)  // the emulator's own header is never beside the toolkit's
+#include <cuda_runtime.h>
+#endif
+
 using namespace taper;
 
 namespace {
@@ -247,6 +251,21 @@ TEST_CASE("a loader can deliver batches in pinned memory", "[cuda][S134]") {
   for (auto& batch : data::DataLoader(data::TensorDataset(rows), {.batch_size = 4}))
     CHECK_FALSE(batch.data.is_pinned());
 }
+
+#if __has_include(<cuemu.h>)
+TEST_CASE("memory that the program pinned itself has been read when the copy to cuda returns", "[cuda]") {
+  void* pinned = nullptr;
+  REQUIRE(cudaHostAlloc(&pinned, 4 * sizeof(float), cudaHostAllocDefault) == cudaSuccess);
+  float* numbers = static_cast<float*>(pinned);
+  std::fill(numbers, numbers + 4, 1.f);
+
+  const Tensor there = from_blob(pinned, {4}, {.dtype = float32, .device = cpu}).to(kCuda);
+  std::fill(numbers, numbers + 4, 2.f);
+
+  CHECK(values(there) == Values(4, 1));
+  cudaFreeHost(pinned);
+}
+#endif
 
 TEST_CASE("a quantile that is none is refused on cuda before anything runs", "[cuda]") {
   const bool before = cuda::immediate_checks();

@@ -77,14 +77,44 @@ void refuse_in_capture(const OnDevice& on, const char* from, const char* to) {
                              "graph; give the graph tensors on cuda, and copy from and to them between its replays");
 }
 
+bool is_page_locked(const void* memory) noexcept {
+  cudaPointerAttributes attributes{};
+  if (cudaPointerGetAttributes(&attributes, memory) == cudaSuccess) return attributes.type == cudaMemoryTypeHost;
+  (void)cudaGetLastError();
+  return false;
+}
+
+/// Memory that a graph reads at every replay, and owns.
+class KeptByGraph final : public cuda::detail::AtReplay {
+ public:
+  explicit KeptByGraph(Tensor kept) : kept_(std::move(kept)) {}
+  void act() override {}
+  void undo() noexcept override {}
+
+ private:
+  const Tensor kept_;
+};
+
 void host_to_device(const Tensor& dst, const Tensor& src) {
   const OnDevice on(dst.device());
+  if (cuda::detail::Constant::is_on() && is_capturing(on.stream()) && src.is_contiguous()) {
+    const cuda::detail::Constant over(false);
+    const Tensor kept = src.pin_memory();
+    cuda::detail::at_replay(std::make_shared<KeptByGraph>(kept));
+    return check_cuda(
+        cudaMemcpyAsync(dst.impl()->data(), kept.impl()->data(), dst.nbytes(), cudaMemcpyHostToDevice, on.stream()),
+        "copy from cpu to cuda");
+  }
   refuse_in_capture(on, "cpu", "cuda");
   const void* from = src.impl()->data();
   check_cuda(cudaMemcpyAsync(dst.impl()->data(), from, dst.nbytes(), cudaMemcpyHostToDevice, on.stream()),
              "copy from cpu to cuda");
-  // Pageable memory has been read when the call returns; pinned memory has not.
-  if (!src.is_pinned()) return;
+  // Pageable memory has been read when the call returns; pinned memory has not. Whoever pinned it himself may write to
+  // it next.
+  if (!src.is_pinned()) {
+    if (is_page_locked(from)) wait_for(on.stream(), "copy from cpu");
+    return;
+  }
   PinnedAllocator::instance().record_stream(from, on.stream());
   wait_unless_asked_not_to(on.stream(), "copy from cpu");
 }

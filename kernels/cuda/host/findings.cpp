@@ -4,12 +4,45 @@
 #include <array>
 #include <cassert>
 #include <cstdlib>
+#include <mutex>
 #include <string_view>
+#include <vector>
 
+#include "cuda/values.h"
+#include "elementwise.h"
 #include "errors.h"
+#include "operand_order.h"
+#include "walks.h"
 
 namespace taper::cuda_kernels {
 namespace {
+
+/// What was expected of values, by the number that a kernel tells.
+class Texts {
+ public:
+  struct Text {
+    const char *op, *what;
+  };
+  std::int32_t number_of(Text text) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < texts_.size(); ++i)
+      if (texts_[i].op == text.op && texts_[i].what == text.what) return std::int32_t(i);
+    texts_.push_back(text);
+    return std::int32_t(texts_.size() - 1);
+  }
+  Text operator[](std::int32_t number) {
+    const std::lock_guard lock(mutex_);
+    return texts_[std::size_t(number)];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<Text> texts_;
+};
+Texts& texts() {
+  static Texts all;
+  return all;
+}
 
 constexpr std::array<std::string_view, 15> kWatchers = {
     "index",   "index_put",   "index_select",   "index_add", "index_add_", "index_copy",    "index_copy_", "gather",
@@ -52,11 +85,15 @@ void throw_findings(DeviceState& device) {
   const Finding f = *slot.finding;
   *slot.finding = {};
   check_cuda(cudaMemsetAsync(slot.taken, 0, sizeof *slot.taken, current_stream_of(device.index())), "findings");
-  const std::string_view op = kWatchers[std::size_t(f.watcher)];
   const Device where(DeviceType::CUDA, device.index());
   constexpr const char* kLate =
       " found this while it ran, after the call had returned; to learn which call it was, check at once: "
       "cuda::set_immediate_checks(true), or TAPER_CUDA_CHECKS=immediate in the environment";
+  if (f.watcher == Watcher::values) {
+    const auto [op, what] = texts()[f.dim];
+    raise<ValueError>(op, ": ", what, "; an element is ", f.number, "; ", where, kLate);
+  }
+  const std::string_view op = kWatchers[std::size_t(f.watcher)];
   if (f.watcher == Watcher::bernoulli)
     raise<ValueError>(op, ": p holds probabilities from 0 to 1, one of them is ", f.number, "; ", where, kLate);
   if (f.watcher == Watcher::cross_entropy || f.watcher == Watcher::nll_loss)
@@ -79,6 +116,19 @@ namespace detail {
 bool checks_now(Device device) {
   return immediate_checks() && !ForbidSync::is_active() &&
          !cuda_kernels::is_capturing(cuda_kernels::current_stream_of(device.index));
+}
+
+void expect_between(const char* op, const Tensor& t, double low, double high, const char* what) {
+  using namespace cuda_kernels;
+  if (t.numel() == 0) return;
+  const Tensor x = kernels::in_order(t.dtype() == float64 ? t : t.to(float32), MemoryFormat::contiguous);
+  const OnDevice on(t.device());
+  const Watch looking = watch(on, Watcher::values, texts().number_of({op, what}));
+  dispatch_floating(x.dtype(), op, [&]<class T>(Type<T>) {
+    for (std::int64_t begin = 0; begin < x.numel(); begin += kMostCounted)
+      find_outside(on.queue(), looking, std::uint32_t(std::min<std::int64_t>(x.numel() - begin, kMostCounted)),
+                   elements<const T>(x) + begin, low, high);
+  });
 }
 }  // namespace detail
 

@@ -1,6 +1,7 @@
 // interpolate along one dim.
 #include "cuda/resample_dim.h"
 
+#include <taper/cuda.h>
 #include <taper/factory.h>
 #include <taper/operator.h>
 #include <taper/ops/resample_dim.h>
@@ -25,7 +26,11 @@ void resample(Tensor& out, const Tensor& self, const Resampling& r) {
   const ResampleTaps& taps = *r.taps;
   const Device device = out.device();
   const Tensor x = kernels::operand_in_order("interpolate", self, MemoryFormat::contiguous);
-  const auto moved = [&](const auto& values, DType d) { return from_span(std::span(values)).to(device, d, true); };
+  const auto moved = [&](const auto& values, DType d) {
+    const Tensor taken = from_span(std::span(values)).to(cpu, d, true);  // the taps live as long as the call
+    const cuda::detail::Constant constant(true);
+    return taken.to(device);
+  };
   const Tensor begins = moved(taps.begins, int64), places = moved(taps.places, int64);
   const Tensor weights = moved(taps.weights, x.dtype());
   std::int64_t inner = 1;

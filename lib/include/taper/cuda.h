@@ -254,8 +254,7 @@ class Graph {
 void set_immediate_checks(bool on) noexcept;
 bool immediate_checks() noexcept;
 
-// ---- What lib asks of the backend
-// ------------------------------------------------------------------------------------
+// ---- What lib asks of the backend -----------------------------------------------------------------------------------
 namespace detail {
 
 /// Throws DeviceError, in the name of `what`, unless the device can be used.
@@ -270,6 +269,9 @@ bool is_device_memory(const void* memory) noexcept;
 void copy(const Tensor& dst, const Tensor& src);
 /// Whether an operator on this device looks at values before it runs.
 bool checks_now(Device device);
+/// Looks, without waiting, whether all of t lies between low and high. If not, the next wait throws a ValueError that
+/// says `op` and `what`, which must live on.
+void expect_between(const char* op, const Tensor& t, double low, double high, const char* what);
 /// Bytes from one block to another of the same device, in stream order.
 void copy_on_device(int device, void* dst, const void* src, std::size_t bytes);
 
@@ -284,19 +286,24 @@ class AtReplay {
 /// Adds to the graph that this thread captures.
 void at_replay(std::shared_ptr<AtReplay> what);
 
-/// While it lives, copies from and to pinned memory do not wait.
-class NonBlocking {
+/// Something that holds for this thread's copies while an object of this class lives.
+template <class Meaning>
+class CopyScope {
  public:
-  explicit NonBlocking(bool on) noexcept : before_(on_) { on_ = on; }
-  ~NonBlocking() { on_ = before_; }
-  NonBlocking(const NonBlocking&) = delete;
-  NonBlocking& operator=(const NonBlocking&) = delete;
+  explicit CopyScope(bool on) noexcept : before_(on_) { on_ = on; }
+  ~CopyScope() { on_ = before_; }
+  CopyScope(const CopyScope&) = delete;
+  CopyScope& operator=(const CopyScope&) = delete;
   static bool is_on() noexcept { return on_; }
 
  private:
   static inline constinit thread_local bool on_ = false;
   bool before_;
 };
+/// Copies from and to pinned memory do not wait.
+using NonBlocking = CopyScope<struct NonBlockingCopies>;
+/// What is copied from the cpu will never change, so a graph may keep it.
+using Constant = CopyScope<struct CopiesOfConstants>;
 
 /// What the next waiting of this thread is for; see SyncCount.
 class SyncCause {
