@@ -1,4 +1,5 @@
 #include <sys/wait.h>
+#include <taper/allocator.h>
 #include <taper/factory.h>
 #include <taper/grad_mode.h>
 #include <taper/nn/data.h>
@@ -327,6 +328,7 @@ TEST_CASE("channels are scaled by numbers of their own, whatever the strides and
 }
 
 TEST_CASE("batches that are let go give their memory to the next ones", "[S168]") {
+  if (!memory_is_pooled()) return;
   const TensorDataset rows(zeros({640, 1000}), zeros({640}, int64));
   for (const int workers : {0, 2}) {
     DataLoader loader(rows, {.batch_size = 10, .num_workers = workers, .prefetch_factor = 1});
