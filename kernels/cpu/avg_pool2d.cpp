@@ -3,6 +3,7 @@
 #include "parallel.h"
 #include "pool2d.h"
 #include "pool2d_pairs.h"
+#include "scratch.h"
 #include "vec.h"
 
 namespace taper::cpu_kernels {
@@ -28,15 +29,33 @@ struct Window {
   bool is_empty() const { return top >= bottom || left >= right; }
 };
 
+/// Sums of more elements than this are sums in double of such sums, for the rounding's sake.
+constexpr std::int64_t kBlock = 64;
+
+template <class T>
+T sum_of(const Window<T>& w, const T* x, std::int64_t step) {
+  const auto sum = [x, step](std::int64_t row, std::int64_t begin, std::int64_t end, T start) {
+    for (std::int64_t col = begin; col < end; ++col) start += x[row * step + col];
+    return start;
+  };
+  if ((w.bottom - w.top) * (w.right - w.left) <= kBlock) {
+    T total = 0;
+    for (std::int64_t row = w.top; row < w.bottom; ++row) total = sum(row, w.left, w.right, total);
+    return total;
+  }
+  double total = 0;
+  for (std::int64_t row = w.top; row < w.bottom; ++row)
+    for (std::int64_t begin = w.left; begin < w.right; begin += kBlock)
+      total += sum(row, begin, std::min(begin + kBlock, w.right), T(0));
+  return T(total);
+}
+
 template <class T>
 void forward_plane(const Pool2dShape& s, const AvgPool2dDivisor& d, const T* x, T* y) {
   for (std::int64_t i = 0; i < s.out_h; ++i)
     for (std::int64_t j = 0; j < s.out_w; ++j) {
       const Window<T> w(s, d, i, j);
-      T sum = 0;
-      for (std::int64_t row = w.top; row < w.bottom; ++row)
-        for (std::int64_t col = w.left; col < w.right; ++col) sum += x[row * s.w + col];
-      *y++ = w.is_empty() ? T(0) : sum / w.divisor;
+      *y++ = w.is_empty() ? T(0) : sum_of(w, x, s.w) / w.divisor;
     }
 }
 
@@ -100,11 +119,24 @@ template <class T>
 void forward_channels(const Pool2dShape& s, const Window<T>& w, const T* x, T* y) {
   std::fill_n(y, s.c, T(0));
   if (w.is_empty()) return;
-  for (std::int64_t row = w.top; row < w.bottom; ++row)
-    for (std::int64_t col = w.left; col < w.right; ++col) {
-      const T* from = x + (row * s.w + col) * s.c;
-      for (std::int64_t c = 0; c < s.c; ++c) y[c] += from[c];
-    }
+  const auto add = [c = s.c](auto* to, const T* from) {
+    for (std::int64_t i = 0; i < c; ++i) to[i] += from[i];
+  };
+  if ((w.bottom - w.top) * (w.right - w.left) <= kBlock) {
+    for (std::int64_t row = w.top; row < w.bottom; ++row)
+      for (std::int64_t col = w.left; col < w.right; ++col) add(y, x + (row * s.w + col) * s.c);
+  } else {  // in the order of sum_of()
+    const Scratch<double> total(s.c);
+    std::fill_n(total.data(), s.c, 0.);
+    for (std::int64_t row = w.top; row < w.bottom; ++row)
+      for (std::int64_t begin = w.left; begin < w.right; begin += kBlock) {
+        std::fill_n(y, s.c, T(0));
+        for (std::int64_t col = begin; col < std::min(begin + kBlock, w.right); ++col)
+          add(y, x + (row * s.w + col) * s.c);
+        add(total.data(), y);
+      }
+    for (std::int64_t c = 0; c < s.c; ++c) y[c] = T(total[c]);
+  }
   for (std::int64_t c = 0; c < s.c; ++c) y[c] /= w.divisor;
 }
 

@@ -32,6 +32,16 @@ Tensor dropout_channels(const char* op, int n, const Tensor& x, double p, bool t
   return x * dropout(ones(sizes, x.options()), p, true, generator);
 }
 
+struct AlphaDropout {
+  static constexpr double lowest = -1.7580993408473766;  // -scale * alpha of selu
+  const double p, scale = 1 / std::sqrt((1 - p) * (1 + p * lowest * lowest)), shift = -scale * lowest * p;
+
+  explicit AlphaDropout(double probability) : p(probability) {}
+  Tensor dropped(const Tensor& x, Generator& generator) const {
+    return dropout(ones(x.sizes(), x.options()), p, true, generator).eq(0);
+  }
+};
+
 }  // namespace
 
 namespace ops {
@@ -55,10 +65,15 @@ Tensor alpha_dropout(const Tensor& x, double p, bool training, Generator& genera
   check_arguments("alpha_dropout", x, p);
   if (!training || p == 0) return x;
   if (p == 1) return x.mul(0);
-  constexpr double lowest = -1.7580993408473766;  // -scale * alpha of selu
-  const double a = 1 / std::sqrt((1 - p) * (1 + p * lowest * lowest)), b = -a * lowest * p;
-  const Tensor kept = dropout(ones(x.sizes(), x.options()), p, true, generator).ne(0);
-  return where(kept, x, full(IntSpan{}, lowest, x.dtype(), x.device())).mul(a).add(b);
+  const AlphaDropout d(p);
+  return x.masked_fill(d.dropped(x, generator), d.lowest).mul(d.scale).add(d.shift);
+}
+Tensor& alpha_dropout_(Tensor& x, double p, bool training, Generator& generator) {
+  check_arguments("alpha_dropout_", x, p);
+  if (!training || p == 0) return x;
+  if (p == 1) return x.mul_(0);
+  const AlphaDropout d(p);
+  return x.masked_fill_(d.dropped(x, generator), d.lowest).mul_(d.scale).add_(d.shift);
 }
 
 Tensor dropout1d(const Tensor& x, double p, bool training, Generator& generator) {

@@ -104,11 +104,12 @@ Tensor multinomial(const Tensor& p, std::int64_t num_samples, bool replacement, 
   check<ValueError>(replacement || num_samples <= n, "multinomial: ", num_samples, " different ones of ", n,
                     " cannot be drawn; pass replacement = true");
   const NoGradGuard no_grad;
-  const Tensor weight = p.detach().to(float64);
+  Tensor weight = p.detach().to(float64);
   constexpr double most = std::numeric_limits<double>::max();
   expect_between("multinomial", weight, 0, most, "p must hold finite numbers, 0 or more");
   expect_between("multinomial", weight.gt(0).sum(-1), double(replacement ? 1 : num_samples), most,
                  "each row of p must have as many elements above 0 as are drawn without replacement, and one at least");
+  weight = weight.div(weight.amax({-1}, true));  // sums neither overflow nor vanish
   if (replacement) {
     const Tensor sums = weight.cumsum(-1), shares = sums.div(sums.narrow(-1, n - 1, 1));
     IntVec sizes = p.sizes().vec();

@@ -38,11 +38,11 @@ Taps nearest(const Axis& a, bool exact) {
 Taps linear(const Axis& a) {
   Taps taps{.in = a.in};
   for (std::int64_t i = 0; i < a.out; ++i) {
-    const double at = std::max(a.centre(i), 0.);
+    const double at = a.out == a.in ? double(i) : std::max(a.centre(i), 0.);  // as PyTorch, whatever the scale is
     const std::int64_t low = std::min(std::int64_t(at), a.in - 1), high = std::min(low + 1, a.in - 1);
     const double share = std::clamp(at - double(low), 0., 1.);
     taps.add(low, 1 - share);
-    taps.add(high, share);
+    if (share > 0) taps.add(high, share);  // an infinity there does not count
     taps.end_entry();
   }
   return taps;
@@ -103,6 +103,8 @@ Taps antialiased(const Axis& a, bool is_cubic) {
   return taps;
 }
 
+constexpr double kMostSamples = 1 << 30;
+
 std::int64_t dims_of_mode(std::string_view mode) {
   return mode == "linear" ? 1 : mode == "bilinear" || mode == "bicubic" ? 2 : mode == "trilinear" ? 3 : 0;
 }
@@ -132,7 +134,10 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& o) {
   for (std::size_t k = 0; k < n; ++k) {
     Axis a{x.size(std::int64_t(k) + 2), 0, 0, align};
     const double scale = o.size.empty() ? o.scale_factor[o.scale_factor.size() == 1 ? 0 : k] : 0;
-    a.out = o.size.empty() ? std::int64_t(std::floor(double(a.in) * scale)) : o.size[k];
+    const double wanted = o.size.empty() ? std::floor(double(a.in) * scale) : double(o.size[k]);
+    check<ValueError>(wanted <= kMostSamples, "interpolate: scale_factor ", scale, " and size ", wanted,
+                      " are too large in dim ", k + 2, "; a dim gets at most ", std::int64_t(kMostSamples), " entries");
+    a.out = std::int64_t(wanted);
     check<ShapeError>(a.in > 0 && a.out > 0, "interpolate: sizes must be above 0, got ", a.in, " in and ", a.out,
                       " out in dim ", k + 2);
     if (align)

@@ -282,7 +282,7 @@ Tensor Tensor::cross(const Tensor& other, std::optional<std::int64_t> dim) const
 Tensor cross(const Tensor& a, const Tensor& b, std::optional<std::int64_t> dim) {
   if (dim) return linalg::cross(a, b, *dim);
   for (std::int64_t d = 0; d < a.dim(); ++d)
-    if (a.size(d) == 3) return linalg::cross(a, b, d);
+    if (a.size(d) == 3) return linalg::cross(a, b, d - a.dim());  // from the end, where operands broadcast
   raise<ShapeError>("cross: no dim of a ", a, " has size 3");
 }
 Tensor Tensor::inverse() const { return linalg::inv(*this); }

@@ -46,6 +46,9 @@ Tensor& Tensor::squeeze_(std::int64_t dim) {
   return become_view(*this, "squeeze_", ops::squeeze, std::optional<std::int64_t>(dim));
 }
 Tensor& Tensor::unsqueeze_(std::int64_t dim) { return become_view(*this, "unsqueeze_", ops::unsqueeze, dim); }
+Tensor& Tensor::as_strided_(IntSpan sizes, IntSpan strides, std::optional<std::int64_t> storage_offset) {
+  return become_view(*this, "as_strided_", ops::as_strided, sizes, strides, storage_offset);
+}
 
 Tensor& Tensor::resize_(IntSpan sizes) {
   check<AutogradError>(

@@ -135,12 +135,15 @@ Tensor trapezoid(const Tensor& y, double dx, std::int64_t dim) {
   return trapezoids("trapezoid", y, {}, dx, dim).sum(dim);
 }
 Tensor trapezoid(const Tensor& y, const Tensor& x, std::int64_t dim) {
+  check<ValueError>(x.defined(), "trapezoid: x is undefined; give a distance instead: trapezoid(y, 1.0, dim)");
   return trapezoids("trapezoid", y, x, 1, dim).sum(dim);
 }
 Tensor cumulative_trapezoid(const Tensor& y, double dx, std::int64_t dim) {
   return trapezoids("cumulative_trapezoid", y, {}, dx, dim).cumsum(dim);
 }
 Tensor cumulative_trapezoid(const Tensor& y, const Tensor& x, std::int64_t dim) {
+  check<ValueError>(x.defined(),
+                    "cumulative_trapezoid: x is undefined; give a distance instead: cumulative_trapezoid(y, 1.0, dim)");
   return trapezoids("cumulative_trapezoid", y, x, 1, dim).cumsum(dim);
 }
 

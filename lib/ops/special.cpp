@@ -95,8 +95,10 @@ Tensor& Tensor::rad2deg_() { return mul_(180 / std::numbers::pi); }
 
 Tensor nan_to_num(const Tensor& self, double nan, std::optional<double> posinf, std::optional<double> neginf) {
   if (!self.is_floating_point()) return self.clone();
-  const double most =
-      self.dtype() == float32 ? double(std::numeric_limits<float>::max()) : std::numeric_limits<double>::max();
+  double most = std::numeric_limits<double>::max();
+  if (self.dtype() == float32) most = double(std::numeric_limits<float>::max());
+  if (self.dtype() == float16) most = 65504;
+  if (self.dtype() == bfloat16) most = std::ldexp(255. / 128, 127);
   const double inf = std::numeric_limits<double>::infinity();
   const auto number = [&](double v) { return full(IntSpan{}, v, self.dtype(), self.device()); };
   Tensor out = where(self.isnan(), number(nan), self);

@@ -97,6 +97,8 @@ Tensor quantile_of(const char* op, const Tensor& self, const Tensor& q, std::opt
 
   const Tensor lines = dim ? with_last(op, self, *dim) : self.reshape(-1);
   need_entries(op, lines, self);
+  check<ValueError>(self.dtype() == float64 || lines.size(-1) <= 1 << 24, op, ": lines of ", lines.size(-1),
+                    " entries are too long for ranks in float32; convert self with to(taper::float64)");
   const Tensor sorted = std::get<0>(sort(lines));  // NaN comes last
   const Tensor missing = sorted.detach().isnan();
   Tensor rank;  // of each q in each line, counted from 0

@@ -40,6 +40,13 @@ TEST_CASE("multinomial draws positions by their weights, and none of weight 0") 
   CHECK(multinomial_out(out, p, 3).numel() == 3);
 }
 
+TEST_CASE("multinomial draws from very large and very small weights") {
+  manual_seed(3);
+  const Tensor large = full({3}, 1e308, float64).multinomial(300, true);
+  for (int k = 0; k < 3; ++k) CHECK(large.eq(k).sum().item<std::int64_t>() > 50);
+  for (int i = 0; i < 20; ++i) CHECK(tensor({0., 5e-324}, float64).multinomial(1).item<std::int64_t>() == 1);
+}
+
 TEST_CASE("multinomial says what it cannot draw from") {
   CHECK_THROWS_WITH(tensor({1., 2.}).multinomial(3), Contains("3 different ones of 2"));
   CHECK_THROWS_WITH(tensor({1., 0., 0.}).multinomial(2),

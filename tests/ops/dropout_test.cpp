@@ -2,6 +2,8 @@
 #include <taper/autograd/gradcheck.h>
 #include <taper/operator.h>
 #include <taper/ops/dropout.h>
+#include <taper/ops/pointwise.h>
+#include <taper/ops/reduce.h>
 
 #include <algorithm>
 #include <cmath>
@@ -118,6 +120,30 @@ TEST_CASE("dropout of whole channels", "[dropout]") {
   CHECK(dropout1d(ones({2, 3, 4}), 0).to_vector<float>() == std::vector<float>(24, 1));
   CHECK(dropout1d(ones({3, 4}), 1).to_vector<float>() == std::vector<float>(12, 0));
   CHECK(dropout3d(ones({2, 1, 1, 1, 1}), 0.5, false).dim() == 5);
+}
+
+TEST_CASE("alpha_dropout keeps mean 0 and variance 1, in place as well", "[dropout]") {
+  manual_seed(1);
+  Tensor x = randn({200000}).requires_grad_();
+  manual_seed(2);
+  const Tensor y = alpha_dropout(x, 0.3);
+  CHECK(y.mean().item<double>() == Approx(0).margin(0.01));
+  CHECK(y.var().item<double>() == Approx(1).margin(0.02));
+
+  manual_seed(2);
+  Tensor z = x.mul(1);
+  alpha_dropout_(z, 0.3);
+  CHECK(z.equal(y));
+  z.sum().backward();
+  const Tensor in_place = x.grad();
+  x.set_grad(Tensor());
+  y.sum().backward();
+  CHECK(in_place.equal(x.grad()));
+  CHECK(double(in_place.eq(0).sum().item<std::int64_t>()) / 200000 == Approx(0.3).margin(0.01));
+
+  CHECK(alpha_dropout_(z, 0.3, false).equal(y));
+  CHECK(alpha_dropout_(z, 1).eq(0).all().item<bool>());
+  CHECK_THROWS_WITH(alpha_dropout_(z, 2), Contains("alpha_dropout_: p is the probability"));
 }
 
 TEST_CASE("wrong arguments of dropout are refused", "[dropout]") {

@@ -169,6 +169,17 @@ TEST_CASE("values that share memory with the destination are read first") {
   CHECK(order.to_vector<std::int64_t>() == Ints{11, 12, 10});
 }
 
+TEST_CASE("scatter into out reads index and src before it writes", "[B3]") {
+  Tensor src = tensor({10., 20., 30., 40.});
+  scatter_out(src, zeros({4}), 0, positions({1, 0, 3, 2}), src);
+  CHECK(values(src) == Floats{20, 10, 40, 30});
+  scatter_add_out(src, ones({4}), 0, positions({1, 0, 3, 2}), src);
+  CHECK(values(src) == Floats{11, 21, 31, 41});
+  Tensor index = positions({1, 0, 3, 2});
+  scatter_out(index, zeros({4}, int64), 0, index, tensor({5, 6, 7, 8}));
+  CHECK(index.to_vector<std::int64_t>() == Ints{6, 5, 8, 7});
+}
+
 TEST_CASE("repeated positions: the last write remains, sums add up", "[B18]") {
   Tensor x = zeros({3});
   index_put_(x, {positions({1, 1})}, tensor({2.f, 3.f}));

@@ -61,6 +61,16 @@ TEST_CASE("volumes are pooled as their planes would be, and places count through
   CHECK_THROWS_AS(max_pool3d(ones({1, 2, 2, 2}), 2, {.padding = 2}), ValueError);
 }
 
+TEST_CASE("the mean of a large picture keeps its digits, in both orders of memory") {
+  const Tensor exact = randn({1, 3, 224, 224}, float64).add(100);
+  const Tensor x = exact.to(float32), last = x.contiguous(MemoryFormat::channels_last);
+  const Tensor want = x.to(float64).mean({2, 3}, true);
+  CHECK(adaptive_avg_pool2d(x, {1}).to(float64).sub(want).abs().max().item<double>() < 3e-5);
+  CHECK(adaptive_avg_pool2d(last, {1}).equal(adaptive_avg_pool2d(x, {1})));
+  const Tensor line = x.reshape({1, 3, -1});
+  CHECK(adaptive_avg_pool1d(line, {1}).to(float64).sub(want.squeeze(3)).abs().max().item<double>() < 3e-5);
+}
+
 TEST_CASE("pools to a given size take parts of nearly equal size") {
   const Tensor x = line({1., 2., 3., 4., 5.});
   CHECK(allclose(adaptive_avg_pool1d(x, {2}), line({2., 4.})));

@@ -5,6 +5,9 @@
 #include <taper/ops/view.h>
 #include <taper/random.h>
 
+#include <cmath>
+#include <limits>
+
 #include "support/catch.h"
 
 using namespace taper;
@@ -20,12 +23,23 @@ Values values(const Tensor& t) { return t.to(float64).to_vector<double>(); }
 TEST_CASE("a line is resampled by neighbours, straight lines and averages") {
   const Tensor x = tensor({{{1., 2., 3., 4.}}}, float64);
   CHECK(values(interpolate(x, {.size = {2}})) == Values{1, 3});
+  CHECK_THROWS_WITH(interpolate(x, {.scale_factor = {1e18}}), Contains("too large in dim 2"));
+  CHECK_THROWS_AS(interpolate(x, {.scale_factor = {std::nan("")}}), ValueError);
+  CHECK_THROWS_AS(interpolate(x, {.scale_factor = {-1}}), ShapeError);
   CHECK(values(interpolate(x, {.size = {2}, .mode = "nearest-exact"})) == Values{2, 4});
   CHECK(values(interpolate(x, {.scale_factor = {2}})) == Values{1, 1, 2, 2, 3, 3, 4, 4});
   CHECK(values(interpolate(x, {.size = {2}, .mode = "linear"})) == Values{1.5, 3.5});
   CHECK(values(interpolate(x, {.size = {7}, .mode = "linear", .align_corners = true})) ==
         Values{1, 1.5, 2, 2.5, 3, 3.5, 4});
   CHECK(values(interpolate(x, {.size = {3}, .mode = "area"})) == Values{1.5, 2.5, 3.5});
+}
+
+TEST_CASE("an infinity between samples stays where it is") {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Tensor x = tensor({{{1., inf, 2.}}}, float64);
+  CHECK(values(interpolate(x, {.size = {3}, .mode = "linear"})) == Values{1, inf, 2});
+  CHECK(values(interpolate(x, {.size = {5}, .mode = "linear", .align_corners = true})) == Values{1, inf, inf, inf, 2});
+  CHECK(values(interpolate(x, {.scale_factor = {1.2}, .mode = "linear"})) == Values{1, inf, 2});
 }
 
 TEST_CASE("every mode leaves an image of one colour as it is, and the original size the image") {

@@ -29,6 +29,11 @@ TEST_CASE("erfinv undoes erf to the last digits, up to the ends") {
   CHECK(std::isnan(tensor({1.5}, float64).erfinv().item<double>()));
 }
 
+TEST_CASE("digamma next to 0 is -1/x on both sides") {
+  for (const double x : {-1e-10, -1e-17, -1e-40, 1e-10, 1e-40})
+    CHECK(tensor({x}, float64).digamma().item<double>() == Approx(-1 / x).epsilon(1e-8));
+}
+
 TEST_CASE("digamma and its derivatives at known points, below zero too") {
   constexpr double euler = 0.57721566490153286, pi = 3.14159265358979324;
   CHECK(tensor({1.}, float64).digamma().item<double>() == Approx(-euler).epsilon(1e-14));
@@ -87,6 +92,9 @@ TEST_CASE("what is not a number becomes one, and has no gradient") {
   y.sum().backward();
   CHECK(values(x.grad()) == Values{0, 0, 0, 1});
   CHECK(values(tensor({3}).nan_to_num()) == Values{3});
+  const Tensor infinite = tensor({std::numeric_limits<double>::infinity()}, float64);
+  CHECK(values(infinite.to(float16).nan_to_num()) == Values{65504});
+  CHECK(values(infinite.to(bfloat16).nan_to_num()) == Values{std::ldexp(255. / 128, 127)});
 }
 
 TEST_CASE("signs and infinities as masks") {

@@ -122,7 +122,14 @@ TEST_CASE("cov and corrcoef look at rows") {
   CHECK_THROWS_AS(ones({2, 2}, int64).cov(), DTypeError);
 }
 
+TEST_CASE("quantiles of lines that float32 cannot number are refused") {
+  const Tensor x = ones({1}).expand({(1 << 24) + 1});
+  CHECK_THROWS_WITH(x.quantile(0.5), Contains("quantile: lines of 16777217 entries") && Contains("to(taper::float64)"));
+}
+
 TEST_CASE("trapezoids add up to areas, at equal steps and at given places") {
+  CHECK_THROWS_WITH(trapezoid(ones({3}), Tensor()), Contains("trapezoid: x is undefined"));
+  CHECK_THROWS_WITH(cumulative_trapezoid(ones({3}), Tensor()), Contains("trapezoid(y, 1.0, dim)"));
   const Tensor x = numbers();
   CHECK(rounded(trapezoid(x, 0.5, 1)) == Values{0.5, 0.4, 0.225});
   CHECK(rounded(trapezoid(x, tensor({0., 1., 3.}, float64), 0)) == Values{1, 1.15, 0.9, -0.8});
@@ -170,6 +177,8 @@ TEST_CASE("cross products, dot products along a dim, and powers of a vector") {
   CHECK(rounded(linalg::cross(a, b)) == Values{-5.05, -3.21, -1.65, 0.02, -1.07, -0.48, -4.25, -1.2, -2.96});
   CHECK(rounded(a.cross(b)) == rounded(linalg::cross(a, b, 0)));
   CHECK(rounded(linalg::cross(a, b.select(0, 0))) != Values{});
+  const Tensor one = tensor({1., 2., 3.}, float64);  // beside vectors along dim 1
+  CHECK(cross(one, eye(3, float64)).equal(linalg::cross(one.expand({3, 3}), eye(3, float64), 1)));
   CHECK_THROWS_WITH(linalg::cross(x, x), Contains("has size 4, expected 3"));
   CHECK_THROWS_AS(cross(ones({2, 2}), ones({2, 2})), ShapeError);
   CHECK(rounded(linalg::vecdot(a, b)) == rounded(a.mul(b).sum(1)));

@@ -313,6 +313,16 @@ TEST_CASE("a tensor can change its own shape") {
   x.squeeze_();
   x.transpose_(0, 1);
   CHECK(x.strides() == IntSpan{3, 1});
+  x.as_strided_({2, 2}, {1, 2}, 1);
+  CHECK(values(x) == Floats{1, 3, 2, 4});
+  CHECK_THROWS_AS(x.as_strided_({9}, {1}), IndexError);
+  CHECK(x.sizes() == IntSpan{2, 2});
+
+  const Tensor leaf = counted({6}).requires_grad_();
+  Tensor y = leaf * 2;
+  y.as_strided_({2, 2}, {1, 1}, 3);
+  y.sum().backward();
+  CHECK(values(leaf.grad()) == Floats{0, 0, 0, 2, 4, 2});
 }
 
 TEST_CASE("resize_ changes the shape and keeps what fits") {

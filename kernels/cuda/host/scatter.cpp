@@ -84,8 +84,10 @@ void add_at(const Tensor& out, std::int64_t dim, const Tensor& index, const Tens
 
 template <auto& write>
 void scatter(Tensor& out, const Tensor& self, const std::int64_t& dim, const Tensor& index, const Tensor& src) {
+  // Before self is copied over them.
+  const Tensor at = kernels::apart_from(out, index), from = kernels::apart_from(out, src);
   kernels::write_into_copy(out, self, [&](const Tensor& result) {
-    if (index.numel() > 0) write(result, dim, kernels::apart_from(result, index), kernels::apart_from(result, src));
+    if (at.numel() > 0) write(result, dim, at, from);
   });
 }
 

@@ -277,6 +277,7 @@ class Tensor {
   Tensor& squeeze_();
   Tensor& squeeze_(std::int64_t dim);
   Tensor& unsqueeze_(std::int64_t dim);
+  Tensor& as_strided_(IntSpan sizes, IntSpan strides, std::optional<std::int64_t> storage_offset = {});
   Tensor& swapaxes_(std::int64_t dim0, std::int64_t dim1) { return transpose_(dim0, dim1); }
   Tensor& swapdims_(std::int64_t dim0, std::int64_t dim1) { return transpose_(dim0, dim1); }
 

@@ -23,6 +23,7 @@ Tensor dropout3d(const Tensor& x, double p = 0.5, bool training = true, Generato
 /// scaled and shifted so that mean 0 and variance 1 stay. Klambauer, Unterthiner, Mayr, Hochreiter 2017,
 /// "Self-Normalizing Neural Networks", section 3.
 Tensor alpha_dropout(const Tensor& x, double p = 0.5, bool training = true, Generator& generator = default_generator());
+Tensor& alpha_dropout_(Tensor& x, double p = 0.5, bool training = true, Generator& generator = default_generator());
 
 namespace ops {
 extern StructuredOp<Tensor(Tensor, double, RandomStream)> dropout;

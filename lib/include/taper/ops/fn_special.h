@@ -67,7 +67,7 @@ struct Digamma {
     double reflected = 0;
     if (x < 0) {
       if (x == std::floor(x)) return kNaN<double>;
-      const double r = x - std::floor(x);
+      const double r = x - std::rint(x);  // exact, also next to 0; the tangent has period pi
       reflected = -kPi / std::tan(kPi * r);
       x = 1 - x;
     }
