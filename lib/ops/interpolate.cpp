@@ -135,7 +135,7 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& o) {
     Axis a{x.size(std::int64_t(k) + 2), 0, 0, align};
     const double scale = o.size.empty() ? o.scale_factor[o.scale_factor.size() == 1 ? 0 : k] : 0;
     const double wanted = o.size.empty() ? std::floor(double(a.in) * scale) : double(o.size[k]);
-    check<ValueError>(wanted <= kMostSamples, "interpolate: scale_factor ", scale, " and size ", wanted,
+    check<ValueError>(std::fabs(wanted) <= kMostSamples, "interpolate: scale_factor ", scale, " and size ", wanted,
                       " are too large in dim ", k + 2, "; a dim gets at most ", std::int64_t(kMostSamples), " entries");
     a.out = std::int64_t(wanted);
     check<ShapeError>(a.in > 0 && a.out > 0, "interpolate: sizes must be above 0, got ", a.in, " in and ", a.out,

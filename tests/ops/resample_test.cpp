@@ -25,6 +25,7 @@ TEST_CASE("a line is resampled by neighbours, straight lines and averages") {
   CHECK(values(interpolate(x, {.size = {2}})) == Values{1, 3});
   CHECK_THROWS_WITH(interpolate(x, {.scale_factor = {1e18}}), Contains("too large in dim 2"));
   CHECK_THROWS_AS(interpolate(x, {.scale_factor = {std::nan("")}}), ValueError);
+  CHECK_THROWS_AS(interpolate(x, {.scale_factor = {-1e300}}), ValueError);
   CHECK_THROWS_AS(interpolate(x, {.scale_factor = {-1}}), ShapeError);
   CHECK(values(interpolate(x, {.size = {2}, .mode = "nearest-exact"})) == Values{2, 4});
   CHECK(values(interpolate(x, {.scale_factor = {2}})) == Values{1, 1, 2, 2, 3, 3, 4, 4});
