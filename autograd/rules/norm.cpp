@@ -32,12 +32,10 @@ Gradients recorded_gradients(const Tensor& g, const Tensor& x, const Tensor& wei
   return out;
 }
 
-struct BatchNormBackward final : Node {
+/// What rules of normalizations keep.
+struct NormBackward : Node {
   Saved input{this, "x"}, weight{this, "weight"}, mean{this, "mean"}, invstd{this, "invstd"};
-  BatchNormOptions options;
-  void save(const Tensor& x, const std::optional<Tensor>& w, const std::optional<Tensor>&, const std::optional<Tensor>&,
-            const std::optional<Tensor>&, const BatchNormOptions& o) {
-    options = o;
+  void keep(const Tensor& x, const std::optional<Tensor>& w) {
     input = x;
     if (w) weight = *w;
   }
@@ -48,18 +46,36 @@ struct BatchNormBackward final : Node {
     mean = y[1];
     invstd = y[2];
   }
+
+ protected:
+  std::array<bool, 3> wanted() const { return {wants(0), wants(1), wants(2)}; }
+  /// For `count` arguments, the gradients that an operator computes in one pass, of those wanted.
+  template <class Options>
+  Gradients from(const StructuredOp<std::array<Tensor, 3>(Tensor, Tensor, std::optional<Tensor>, Tensor, Tensor,
+                                                          Options, std::array<bool, 3>)>& backward,
+                 std::size_t count, const Tensor& g, const Tensor& x, const Tensor& w, const Options& options) {
+    const NoGradGuard guard;
+    const std::array<Tensor, 3> all = backward(g, x, w.defined() ? std::optional<Tensor>(w) : std::nullopt, mean.get(),
+                                               invstd.get(), options, wanted());
+    Gradients out(count);
+    for (std::size_t i = 0; i < 3; ++i)
+      if (wanted()[i]) out[i] = all[i];
+    return out;
+  }
+};
+
+struct BatchNormBackward final : NormBackward {
+  BatchNormOptions options;
+  void save(const Tensor& x, const std::optional<Tensor>& w, const std::optional<Tensor>&, const std::optional<Tensor>&,
+            const std::optional<Tensor>&, const BatchNormOptions& o) {
+    options = o;
+    keep(x, w);
+  }
   Gradients apply(Gradients g) override {
     const Tensor x = input.get(), w = weight.get();
-    const std::array<bool, 3> wanted = {wants(0), wants(1), wants(2)};
     if (GradMode::is_enabled() && x.numel() > 0)
-      return recorded_gradients(g[0], x, w, mean.get(), invstd.get(), options, wanted);
-    const NoGradGuard guard;
-    const std::array<Tensor, 3> all = ops::batch_norm_backward(
-        g[0], x, w.defined() ? std::optional<Tensor>(w) : std::nullopt, mean.get(), invstd.get(), options, wanted);
-    Gradients out(5);
-    for (std::size_t i = 0; i < 3; ++i)
-      if (wanted[i]) out[i] = all[i];
-    return out;
+      return recorded_gradients(g[0], x, w, mean.get(), invstd.get(), options, wanted());
+    return from(ops::batch_norm_backward, 5, g[0], x, w, options);
   }
 };
 
@@ -84,32 +100,16 @@ Gradients recorded_line_gradients(const Tensor& g, const Tensor& x, const Tensor
   return out;
 }
 
-struct LayerNormBackward final : Node {
-  Saved input{this, "x"}, weight{this, "weight"}, mean{this, "mean"}, invstd{this, "invstd"};
+struct LayerNormBackward final : NormBackward {
   LayerNormOptions options;
   void save(const Tensor& x, const std::optional<Tensor>& w, const std::optional<Tensor>&, const LayerNormOptions& o) {
     options = o;
-    input = x;
-    if (w) weight = *w;
-  }
-  void save_output(const std::array<Tensor, 3>& y) {
-    // As in BatchNormBackward.
-    Tensor(y[1]).detach_();
-    Tensor(y[2]).detach_();
-    mean = y[1];
-    invstd = y[2];
+    keep(x, w);
   }
   Gradients apply(Gradients g) override {
     const Tensor x = input.get(), w = weight.get();
-    const std::array<bool, 3> wanted = {wants(0), wants(1), wants(2)};
-    if (GradMode::is_enabled() && x.numel() > 0) return recorded_line_gradients(g[0], x, w, options, wanted);
-    const NoGradGuard guard;
-    const std::array<Tensor, 3> all = ops::layer_norm_backward(
-        g[0], x, w.defined() ? std::optional<Tensor>(w) : std::nullopt, mean.get(), invstd.get(), options, wanted);
-    Gradients out(3);
-    for (std::size_t i = 0; i < 3; ++i)
-      if (wanted[i]) out[i] = all[i];
-    return out;
+    if (GradMode::is_enabled() && x.numel() > 0) return recorded_line_gradients(g[0], x, w, options, wanted());
+    return from(ops::layer_norm_backward, 3, g[0], x, w, options);
   }
 };
 

@@ -17,7 +17,9 @@ struct FlipBackward final : Node {
 
 struct ResampleBackward final : Node {
   Resampling back;
-  void save(const Tensor&, const Resampling& r) { back = {r.dim, r.transposed, r.taps}; }
+  void save(const Tensor&, const Resampling& r) {
+    back = {r.dim, r.transposed ? r.transposed : std::make_shared<const ResampleTaps>(r.taps->transposed()), r.taps};
+  }
   Gradients apply(Gradients g) override { return {ops::resample(g[0], back)}; }
 };
 

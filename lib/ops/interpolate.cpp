@@ -68,8 +68,7 @@ Taps bicubic(const Axis& a) {
 }
 
 Tensor along(const Tensor& x, std::int64_t d, Taps&& taps) {
-  const auto back = std::make_shared<const Taps>(taps.transposed());
-  return ops::resample(x, Resampling{d, std::make_shared<const Taps>(std::move(taps)), back});
+  return ops::resample(x, Resampling{d, std::make_shared<const Taps>(std::move(taps)), {}});
 }
 
 /// Averages over the parts that the dim is cut into.

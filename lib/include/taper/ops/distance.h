@@ -15,11 +15,11 @@ Tensor& renorm_out(Tensor& out, const Tensor& x, double p, std::int64_t dim, dou
 Tensor cosine_similarity(const Tensor& x1, const Tensor& x2, std::int64_t dim = 1, double eps = 1e-8);
 /// The p-norms of x1 - x2 + eps along the last dim.
 Tensor pairwise_distance(const Tensor& x1, const Tensor& x2, double p = 2, double eps = 1e-6, bool keepdim = false);
-/// The p-norms of the differences of each row of x1 and each of x2: [..., m, k], [..., n, k] -> [..., m, n].
 /// The p-norm of x1 - x2.
 Tensor dist(const Tensor& x1, const Tensor& x2, double p = 2);
 /// The p-distances of the pairs i < j of x's rows: (0, 1), (0, 2), ..., (1, 2), ...
 Tensor pdist(const Tensor& x, double p = 2);
+/// The p-norms of the differences of each row of x1 and each of x2: [..., m, k], [..., n, k] -> [..., m, n].
 Tensor cdist(const Tensor& x1, const Tensor& x2, double p = 2);
 
 }  // namespace taper

@@ -22,7 +22,7 @@ struct ResampleTaps {
   ResampleTaps transposed() const;
 };
 
-/// A matrix for one dim, and its transpose for the derivative.
+/// A matrix for one dim, and its transpose where that is known: the derivative is made of it.
 struct Resampling {
   using plain_argument = void;
   std::int64_t dim = 0;
