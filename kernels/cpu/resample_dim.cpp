@@ -54,21 +54,29 @@ void resample_row(const Table<T>& table, std::int64_t i, const T* x, std::int64_
   }
 }
 
-/// Two taps for each entry, taken apart so that both are gathered a vector at a time.
+/// Two taps for each entry, taken apart so that both are gathered a vector at a time. Entries of one tap are few, those
+/// at samples, and computed again: a weight of 0 would not keep an infinity next to them out.
 template <class T>
 struct Pairs {
   std::vector<std::int32_t> low, high;
   std::vector<T> low_weight, high_weight;
+  std::vector<std::int64_t> single;
 
   static bool fits(const Table<T>& t) {
-    for (std::int64_t i = 0; i < t.out; ++i)
-      if (t.begins[i + 1] - t.begins[i] != 2) return false;
-    return true;
+    std::int64_t singles = 0;
+    for (std::int64_t i = 0; i < t.out; ++i) {
+      const std::int64_t taps = t.begins[i + 1] - t.begins[i];
+      if (taps != 1 && taps != 2) return false;
+      singles += taps == 1;
+    }
+    return 4 * singles <= t.out;
   }
   explicit Pairs(const Table<T>& t) {
-    for (std::size_t k = 0; k + 1 < t.places.size(); k += 2) {
-      low.push_back(t.places[k]), high.push_back(t.places[k + 1]);
-      low_weight.push_back(t.weights[k]), high_weight.push_back(t.weights[k + 1]);
+    for (std::int64_t i = 0; i < t.out; ++i) {
+      const auto first = std::size_t(t.begins[i]), last = std::size_t(t.begins[i + 1]) - 1;
+      if (first == last) single.push_back(i);
+      low.push_back(t.places[first]), high.push_back(t.places[last]);
+      low_weight.push_back(t.weights[first]), high_weight.push_back(first == last ? T(0) : t.weights[last]);
     }
   }
   void resample(const T* x, T* y) const {
@@ -77,6 +85,7 @@ struct Pairs {
     const std::int64_t n = std::int64_t(low.size());
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < n; ++i) y[i] = v[i] * x[a[i]] + w[i] * x[b[i]];
+    for (const std::int64_t i : single) y[i] = v[i] * x[a[i]];
   }
 };
 

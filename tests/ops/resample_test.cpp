@@ -41,6 +41,8 @@ TEST_CASE("an infinity between samples stays where it is") {
   CHECK(values(interpolate(x, {.size = {3}, .mode = "linear"})) == Values{1, inf, 2});
   CHECK(values(interpolate(x, {.size = {5}, .mode = "linear", .align_corners = true})) == Values{1, inf, inf, inf, 2});
   CHECK(values(interpolate(x, {.scale_factor = {1.2}, .mode = "linear"})) == Values{1, inf, 2});
+  const Tensor ends = tensor({{{inf, 1., 2., 4.}}}, float64);  // mostly between samples
+  CHECK(values(interpolate(ends, {.size = {8}, .mode = "linear"})) == Values{inf, inf, inf, 1.25, 1.75, 2.5, 3.5, 4});
 }
 
 TEST_CASE("every mode leaves an image of one colour as it is, and the original size the image") {
